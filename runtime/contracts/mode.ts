@@ -1,0 +1,41 @@
+// Modes of the supervisor, and the cues that a person or the process gives it.
+
+export const Mode = {
+  Starting: 0,
+  Running: 1,
+  Degraded: 2,
+  SafeStop: 3,
+  Recover: 4,
+  FaultLatched: 5,
+} as const;
+export type Mode = (typeof Mode)[keyof typeof Mode];
+
+/** Names used in reports, by code. */
+export const modeNames = [
+  "STARTING",
+  "RUNNING",
+  "DEGRADED",
+  "SAFE_STOP",
+  "RECOVER",
+  "FAULT_LATCHED",
+] as const;
+
+/** What enters a tick from outside: a person's act, or a fact another thread found. */
+export const OperatorCue = {
+  None: 0,
+  Stop: 1,
+  Reset: 2,
+  Start: 3,
+  /** The process is asked to end: stop under control. */
+  Shutdown: 4,
+  DriverLost: 5,
+  PolicyLost: 6,
+  MainSlow: 7,
+  Suspended: 8,
+} as const;
+export type OperatorCue = (typeof OperatorCue)[keyof typeof OperatorCue];
+
+export interface CuePort {
+  /** The next cue, or `None`. May be called in the tick. */
+  takeCue(): OperatorCue;
+}

@@ -1,0 +1,51 @@
+// Policy: the seam behind which learned and scripted deciders look the same, and the port through
+// which the control tick meets one. A policy is told the time, reads a state and answers a chunk.
+
+import type { ActionSchema, ChunkView } from "./action.ts";
+import { assert } from "./assert.ts";
+import type { StateView } from "./state.ts";
+import type { Instant } from "./units.ts";
+
+/** Numbers the decisions of one epoch. A new epoch gets a new allocator; there is no global one. */
+export class SequenceAllocator {
+  readonly epoch: number;
+  #last = 0;
+
+  constructor(epoch: number) {
+    assert(Number.isSafeInteger(epoch) && epoch >= 0, "an epoch is a whole number");
+    this.epoch = epoch;
+  }
+
+  /** The next id, from 1. Taken when a decision is begun, so the later of two requests wins. */
+  next(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+}
+
+export interface Policy {
+  readonly name: string;
+  /** What the columns of its chunks mean. Fixed for the life of the policy. */
+  readonly schema: ActionSchema;
+  /** True when it can choose among the hypotheses of a multi-hypothesis state. */
+  readonly selectsMode: boolean;
+  /** An episode begins: forget everything, number decisions with this allocator. */
+  reset(epoch: number, allocator: SequenceAllocator): void;
+  /**
+   * Decides. `state` dies when the call (or its promise) ends. Null: no decision this time. The
+   * chunk stays the policy's own memory and is copied at once.
+   */
+  act(state: StateView, nowNs: Instant): ChunkView | null | Promise<ChunkView | null>;
+}
+
+/** The control side of a policy, whatever thread or machine it runs on. */
+export interface PolicyPort {
+  /** The chunk of the last `takeChunk` that was true. Dies at the next call. */
+  readonly chunk: ChunkView;
+  /** Moves to the next chunk that has arrived, if any. */
+  takeChunk(nowNs: Instant): boolean;
+  /** Shows the policy the newest state. */
+  publish(state: StateView): void;
+  /** Everything decided before is void; the policy is reset with this epoch's allocator. */
+  beginEpoch(epoch: number): void;
+}
