@@ -97,6 +97,8 @@ export type RobotProfile = {
   readonly name: string;
   readonly description: string;
   readonly path: string;
+  /** The task of a run that names none. */
+  readonly defaultTask: string;
   readonly controlHz: number;
   readonly periodNs: Duration;
   readonly powerCut: PowerCut;
@@ -176,8 +178,21 @@ export type TaskProfile = {
   /** How long success must last before the task is done. */
   readonly dwellNs: Duration;
   readonly timeLimitNs: Duration;
+  /** Sources that the task's scene adds to the robot's own. */
+  readonly sources: readonly SourceProfile[];
   /** Source ids a policy of this task needs, beside proprio. */
   readonly requires: readonly string[];
   readonly qualityRatioMin: number;
   readonly defaultPolicy: string;
+};
+
+/** A robot as it is set up at one place, its choices already applied to `robot`. */
+export type DeploymentProfile = {
+  readonly name: string;
+  readonly description: string;
+  readonly path: string;
+  readonly robot: RobotProfile;
+  readonly task: string;
+  /** Absent: the task's default. */
+  readonly policy?: string;
 };

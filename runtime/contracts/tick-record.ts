@@ -28,7 +28,9 @@ export const TickSlot = {
   sentNs: 19,
   cues: 20,
   stateQualityRatio: 21,
-  reserved: 22,
+  /** How long the tick before this one worked: this one's end is not known yet. */
+  previousWorkNs: 22,
+  reserved: 23,
   joints: 32, // asked, commanded and measured, each of every joint
 } as const;
 

@@ -1,0 +1,10 @@
+// RunHooks: what a run tells whoever started it.
+
+import type { RunHandle } from "./run-handle.ts";
+
+export type RunHooks = {
+  /** The run can be seen and spoken to from now on. */
+  onHandle(handle: RunHandle): void;
+  /** One line for a person. */
+  note(text: string): void;
+};

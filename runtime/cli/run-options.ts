@@ -1,0 +1,10 @@
+// RunOptions: what `holdfast run` was asked for, parsed and checked.
+
+import type { RunPlan } from "../workers/plan.ts";
+
+export type RunOptions = {
+  readonly plan: RunPlan;
+  readonly time: "streaming" | "lockstep";
+  /** Ends the run by itself after this much session time; undefined runs until told to stop. */
+  readonly durationS: number | undefined;
+};

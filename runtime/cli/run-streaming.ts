@@ -1,0 +1,237 @@
+// A streaming run: the threads of `compose.ts` in real time. This thread only watches: it drains the
+// records, tells people what happens, hands on their cues, and stops everything under control.
+
+import { Mode, OperatorCue, modeNames } from "../contracts/mode.ts";
+import { EvidenceSlot, EVIDENCE_SLOT_COUNT, evidenceNames } from "../contracts/evidence.ts";
+import { REASON_COUNT } from "../contracts/reason.ts";
+import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
+import { RunStats } from "../core/run-stats.ts";
+import { TraceHash } from "../core/trace-hash.ts";
+import { encodeJpeg } from "../../hal/jpeg.ts";
+import { StreamingThreads } from "../compose.ts";
+import { AskWord } from "../shm/ask-word.ts";
+import { ThreadSlot } from "../shm/control-words.ts";
+import { ImageReader } from "../shm/image-slots.ts";
+import { LatestReader } from "../shm/latest-cell.ts";
+import { RingReader } from "../shm/spsc-ring.ts";
+import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
+import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
+import { duration } from "../contracts/units.ts";
+import { realtimeWarnings } from "./realtime.ts";
+import type { RunReport } from "./report.ts";
+import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
+import type { RunHooks } from "./run-hooks.ts";
+import type { RunOptions } from "./run-options.ts";
+import { statusOf } from "./run-status.ts";
+
+/** How often the records are drained: far more often than their rings fill. */
+const POLL_MS = 20;
+/** A robot that is not at rest this long after a stop was asked is left to its driver. */
+const REST_MS_MAX = 1_500;
+/** Ticks at rest before the threads are stopped. */
+const REST_TICKS = 10;
+const JPEG_QUALITY_PERCENT = 80;
+
+export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
+  const run = new StreamingRun(options, hooks);
+  return run.go();
+}
+
+class StreamingRun {
+  readonly #options: RunOptions;
+  readonly #hooks: RunHooks;
+  readonly #threads: StreamingThreads;
+  readonly #stats: RunStats;
+  readonly #hash: TraceHash;
+  readonly #ticks: RingReader;
+  readonly #tick: Float64Array;
+  readonly #evidence: RingReader;
+  readonly #evidenceEntry = new Float64Array(EVIDENCE_SLOT_COUNT);
+  readonly #evidenceCounts = new Float64Array(evidenceNames.length);
+  readonly #robotStatus: LatestReader;
+  readonly #policyStatus: LatestReader;
+  readonly #picture: LatestReader;
+  readonly #pictures: ImageReader;
+  readonly #ask: AskWord;
+  readonly #clock: SystemClock;
+  readonly #suspend: SuspendWatch;
+  #warnings: readonly string[] = [];
+  #lastJpeg: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
+  #pictureNs = -1;
+  #restTicks = 0;
+  #quitAsked = false;
+  #end: () => void = () => undefined;
+
+  constructor(options: RunOptions, hooks: RunHooks) {
+    const { plan } = options;
+    this.#options = options;
+    this.#hooks = hooks;
+    this.#threads = new StreamingThreads(plan, (text) => hooks.note(text));
+    const { arena, origin } = this.#threads;
+    const size = tickSlotCount(layoutOf(plan).jointCount);
+    this.#stats = new RunStats(size, plan.robot.supervisor.lateNsMax);
+    this.#hash = new TraceHash(plan.robot.joints.length);
+    this.#ticks = new RingReader(arena.ring("ticks"));
+    this.#tick = new Float64Array(size);
+    this.#evidence = new RingReader(arena.ring("evidence"));
+    this.#robotStatus = new LatestReader(arena.cell("robot-status"));
+    this.#policyStatus = new LatestReader(arena.cell("policy-status"));
+    this.#picture = new LatestReader(arena.cell("picture"));
+    this.#pictures = new ImageReader(arena.images("pictures"));
+    this.#ask = new AskWord(arena.words("camera-ask"));
+    this.#clock = new SystemClock(origin, duration(0), { stopped: false });
+    this.#suspend = new SuspendWatch(this.#clock.suspendedNs());
+  }
+
+  async go(): Promise<RunReport> {
+    const threads = this.#threads;
+    threads.onUnaskedEnd(({ name, why }) => {
+      this.#hooks.note(`the ${name} thread ended: ${why}`);
+      if (name === "control") this.#end();
+      else threads.cue(name === "robot" ? OperatorCue.DriverLost : OperatorCue.PolicyLost);
+    });
+    try {
+      const granted = await threads.start();
+      this.#warnings = realtimeWarnings(granted);
+      for (const warning of this.#warnings) this.#hooks.note(warning);
+      threads.cue(OperatorCue.Start); // typing `run` is the start act
+      this.#hooks.onHandle(this.#handle());
+      const startedNs = this.#clock.nowNs();
+      await this.#watch();
+      const wallS = (this.#clock.nowNs() - startedNs) / 1e9;
+      return this.#report(wallS);
+    } finally {
+      if (!(await threads.stop())) this.#hooks.note("some threads did not end in time");
+      this.#poll();
+    }
+  }
+
+  /** Polls until the run is over: asked to quit and at rest, or out of time. */
+  async #watch(): Promise<void> {
+    const { durationS } = this.#options;
+    const ended = new Promise<void>((resolve) => {
+      this.#end = resolve;
+    });
+    const poll = setInterval(() => this.#poll(), POLL_MS);
+    const limit =
+      durationS === undefined
+        ? undefined
+        : setTimeout(() => this.#quit(), Math.max(0, durationS * 1_000));
+    try {
+      await ended;
+    } finally {
+      clearInterval(poll);
+      clearTimeout(limit);
+    }
+    this.#poll();
+  }
+
+  #poll(): void {
+    while (this.#ticks.takeInto(this.#tick)) {
+      this.#stats.write(this.#tick);
+      this.#hash.write(this.#tick);
+      if (this.#quitAsked) this.#countRest(this.#tick);
+    }
+    while (this.#evidence.takeInto(this.#evidenceEntry)) {
+      const code = this.#evidenceEntry[EvidenceSlot.code]!;
+      this.#evidenceCounts[code]! += 1;
+    }
+    this.#robotStatus.take();
+    this.#policyStatus.take();
+    if (this.#suspend.observe(this.#clock.suspendedNs())) {
+      this.#hooks.note("the machine was suspended: stopped");
+      this.#threads.cue(OperatorCue.Suspended);
+    }
+    this.#threads.words.beat(ThreadSlot.main);
+  }
+
+  /** After a quit the run ends once the command stands still in a mode that does not move. */
+  #countRest(record: Float64Array): void {
+    const mode = record[TickSlot.mode];
+    const stopped = mode !== Mode.Running && mode !== Mode.Degraded;
+    const jointCount = this.#options.plan.robot.joints.length;
+    const from = TickSlot.joints + jointCount;
+    let still = stopped;
+    for (let slot = from; slot < from + jointCount; slot += 1) {
+      if (record[slot] !== this.#lastCommand[slot - from]) still = false;
+      this.#lastCommand[slot - from] = record[slot]!;
+    }
+    this.#restTicks = still ? this.#restTicks + 1 : 0;
+    if (this.#restTicks === REST_TICKS) this.#end();
+  }
+  readonly #lastCommand: number[] = [];
+
+  #quit(): void {
+    if (this.#quitAsked) return;
+    this.#quitAsked = true;
+    this.#threads.cue(OperatorCue.Shutdown);
+    setTimeout(() => this.#end(), REST_MS_MAX).unref();
+  }
+
+  #status(): RunStatus {
+    return statusOf(this.#options, this.#stats, this.#task(), this.#warnings);
+  }
+
+  #task(): RunReport["task"] {
+    const { record } = this.#robotStatus;
+    return {
+      name: this.#options.plan.task.name,
+      success: record[RobotStatusSlot.success] === 1,
+      episodes: record[RobotStatusSlot.episodes] ?? 0,
+      successes: record[RobotStatusSlot.successes] ?? 0,
+    };
+  }
+
+  #handle(): RunHandle {
+    const give = (cue: OperatorCue, word: string): CueAnswer => {
+      const mode = modeNames[this.#stats.last[TickSlot.mode] ?? 0] ?? "STARTING";
+      return this.#threads.cue(cue)
+        ? { accepted: true, text: `${word} asked in ${mode}` }
+        : { accepted: false, text: `${word} refused: the control thread takes no cues` };
+    };
+    return {
+      status: () => this.#status(),
+      stop: () => give(OperatorCue.Stop, "stop"),
+      reset: () => give(OperatorCue.Reset, "reset"),
+      start: () => give(OperatorCue.Start, "start"),
+      quit: () => this.#quit(),
+      frame: () => this.#frame(),
+    };
+  }
+
+  /** The newest picture, encoded once; a picture that changed under the copy is left out. */
+  #frame(): Promise<Uint8Array | undefined> {
+    this.#ask.ask();
+    this.#picture.take();
+    const { record } = this.#picture;
+    const sequence = record[PictureSlot.arenaSeq]!;
+    const stampNs = record[PictureSlot.stampNs]!;
+    if (sequence === 0 || stampNs === this.#pictureNs) return this.#lastJpeg;
+    const slot = record[PictureSlot.slot]!;
+    const pixels = this.#pictures.pixels(slot).slice();
+    if (!this.#pictures.isUnchanged(slot, sequence)) return this.#lastJpeg;
+    this.#pictureNs = stampNs;
+    const width = record[PictureSlot.widthPx]!;
+    const height = record[PictureSlot.heightPx]!;
+    this.#lastJpeg = encodeJpeg(pixels, width, height, JPEG_QUALITY_PERCENT);
+    return this.#lastJpeg;
+  }
+
+  #report(wallS: number): RunReport {
+    const stats = this.#stats;
+    const policy = this.#policyStatus.record;
+    const { safeTicks, safeEpisodes } = PolicyStatusSlot;
+    return {
+      options: this.#options,
+      stats,
+      policySafeTicks: policy.slice(safeTicks, safeTicks + REASON_COUNT),
+      policySafeEpisodes: policy.slice(safeEpisodes, safeEpisodes + REASON_COUNT),
+      evidenceCounts: this.#evidenceCounts,
+      task: this.#task(),
+      traceHash: stats.lostCount === 0 ? this.#hash.digest() : undefined,
+      realtimeFactor: (stats.lastNs - stats.firstNs) / 1e9 / wallS,
+      warnings: this.#warnings,
+      next: `Again: holdfast run ${this.#options.plan.robot.name}. Reproducible and faster: add --time lockstep`,
+    };
+  }
+}

@@ -1,0 +1,188 @@
+// The composition root of a streaming run: makes the memory, spawns every Worker, starts them in
+// order, watches them, and stops them under control. The only file that spawns a Worker: from
+// anywhere else the path breaks in the compiled binary.
+
+import { Worker } from "node:worker_threads";
+import { lockMemory } from "../hal/ffi/scheduling.ts";
+import type { Grant } from "../hal/ffi/scheduling.ts";
+import type { OperatorCue } from "./contracts/mode.ts";
+import { createArena } from "./shm/arena.ts";
+import type { Arena } from "./shm/arena.ts";
+import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
+import { RingWriter } from "./shm/spsc-ring.ts";
+import { arenaParts } from "./workers/plan.ts";
+import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
+import { sessionOrigin } from "./workers/system-clock.ts";
+import type { WorkerMessage } from "./workers/thread.ts";
+
+/** A Worker must say ready within this: wasm compiles in 0.6 s, ten times that on a busy machine. */
+const READY_MS_MAX = 30_000;
+/** After this a stop is no longer waited for. */
+const STOP_MS_MAX = 1_000;
+/** How long a thread may take to load before a person is told what is waited for. */
+const PATIENCE_MS = 2_000;
+
+type ThreadName = "robot" | "policy" | "camera" | "control";
+
+// Start order, and the entry of each thread. Control comes last, so that it finds its samples.
+const entries: readonly { name: ThreadName; slot: ThreadSlot; realtime: boolean; url: URL }[] = [
+  {
+    name: "robot",
+    slot: ThreadSlot.robot,
+    realtime: true,
+    url: new URL("./workers/robot.worker.ts", import.meta.url),
+  },
+  {
+    name: "policy",
+    slot: ThreadSlot.policy,
+    realtime: false,
+    url: new URL("./workers/policy.worker.ts", import.meta.url),
+  },
+  {
+    name: "camera",
+    slot: ThreadSlot.camera,
+    realtime: false,
+    url: new URL("./workers/camera.worker.ts", import.meta.url),
+  },
+  {
+    name: "control",
+    slot: ThreadSlot.control,
+    realtime: true,
+    url: new URL("./workers/control.worker.ts", import.meta.url),
+  },
+];
+
+export type ThreadEnd = { readonly name: ThreadName; readonly asked: boolean; readonly why: string };
+
+/** What the machine granted, thread by thread. */
+export type StartReport = {
+  readonly memoryLock: Grant;
+  readonly realtime: readonly { readonly name: ThreadName; readonly grant: Grant }[];
+};
+
+export class ThreadStartError extends Error {
+  override readonly name = "ThreadStartError";
+  readonly code = "thread_start";
+  readonly thread: ThreadName;
+
+  constructor(thread: ThreadName, why: string) {
+    super(`Cannot start the ${thread} thread: ${why}`);
+    this.thread = thread;
+  }
+}
+
+export class StreamingThreads {
+  readonly arena: Arena;
+  readonly words: ControlWords;
+  readonly origin: ReturnType<typeof sessionOrigin>;
+  #plan: WorkerPlan;
+  readonly #cues: RingWriter;
+  readonly #workers = new Map<ThreadName, Worker>();
+  readonly #exits: Promise<void>[] = [];
+  readonly #note: (text: string) => void;
+  #onEnd: (end: ThreadEnd) => void = () => undefined;
+  #stopping = false;
+
+  /** `note` gets one line for a person whenever something is worth telling. */
+  constructor(run: RunPlan, note: (text: string) => void) {
+    this.arena = createArena(arenaParts(run));
+    this.words = new ControlWords(this.arena.words("control"));
+    this.origin = sessionOrigin();
+    this.#plan = { run, arena: this.arena.handle, origin: this.origin, scene: undefined };
+    this.#cues = new RingWriter(this.arena.ring("cues"));
+    this.#note = note;
+  }
+
+  /** Called when a thread ends that nobody asked to end: always a fault. */
+  onUnaskedEnd(listener: (end: ThreadEnd) => void): void {
+    this.#onEnd = listener;
+  }
+
+  /** Hands a cue to the control thread. False when 16 of them already wait. */
+  cue(cue: OperatorCue): boolean {
+    return this.#cues.put(Float64Array.of(cue));
+  }
+
+  /** Spawns one after the other, locks memory once all are ready, then sets them going. */
+  async start(): Promise<StartReport> {
+    const hasCamera = this.#plan.run.robot.sim?.camera !== undefined;
+    const wanted = entries.filter((entry) => entry.name !== "camera" || hasCamera);
+    for (const entry of wanted) await this.#spawn(entry.name, entry.slot, entry.url);
+    const memoryLock = lockMemory();
+    const realtime: { name: ThreadName; grant: Grant }[] = [];
+    for (const entry of wanted) {
+      const grant = await this.#go(entry.name);
+      if (entry.realtime) realtime.push({ name: entry.name, grant });
+    }
+    return { memoryLock, realtime };
+  }
+
+  /** Ends every thread under control. True when all ended in time. */
+  async stop(): Promise<boolean> {
+    this.#stopping = true;
+    this.words.requestStop(StopLevel.motion);
+    this.words.requestStop(StopLevel.records);
+    const all = Promise.all(this.#exits).then(() => true);
+    return Promise.race([all, after(STOP_MS_MAX).then(() => false)]);
+  }
+
+  async #spawn(name: ThreadName, slot: ThreadSlot, url: URL): Promise<void> {
+    const worker = new Worker(url, { workerData: this.#plan, name: `hf-${name}` });
+    this.#workers.set(name, worker);
+    let failure = "";
+    let isReady = false;
+    const slow = setTimeout(() => this.#note(`waiting for the ${name} thread to load`), PATIENCE_MS);
+    const ready = new Promise<void>((resolve, reject) => {
+      worker.on("message", (message: WorkerMessage) => {
+        if (message.kind === "ready") {
+          if (message.scene !== undefined) this.#plan = { ...this.#plan, scene: message.scene };
+          resolve();
+        }
+        if (message.kind === "note") this.#note(message.text);
+      });
+      worker.on("error", (error: Error) => {
+        failure = error.message;
+        reject(new ThreadStartError(name, failure));
+      });
+      worker.on("exit", () => reject(new ThreadStartError(name, failure || "it ended while loading")));
+    });
+    this.#exits.push(
+      new Promise<void>((resolve) => {
+        worker.on("exit", (code) => {
+          resolve();
+          if (this.#stopping || !isReady) return;
+          this.words.setState(slot, ThreadState.crashed);
+          this.#onEnd({ name, asked: false, why: failure || `it ended with code ${code}` });
+        });
+      }),
+    );
+    const late = after(READY_MS_MAX).then(() => {
+      throw new ThreadStartError(name, `it was not ready within ${READY_MS_MAX / 1000} s`);
+    });
+    try {
+      await Promise.race([ready, late]);
+      isReady = true;
+    } finally {
+      clearTimeout(slow);
+      late.catch(() => undefined); // settled by the race already
+      ready.catch(() => undefined);
+    }
+  }
+
+  /** Sets a ready thread going and returns what priority it was granted. */
+  #go(name: ThreadName): Promise<Grant> {
+    const worker = this.#workers.get(name);
+    return new Promise((resolve) => {
+      worker?.on("message", (message: WorkerMessage) => {
+        if (message.kind === "running") resolve(message);
+      });
+      worker?.postMessage("go");
+    });
+  }
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}

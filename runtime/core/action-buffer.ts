@@ -1,0 +1,226 @@
+// ActionBuffer: which row of which decision applies now.
+//
+// Two slots (active, scheduled) behind an epoch barrier. `put` judges only what chunk and epoch can
+// tell; `sampleInto` promotes, expires and indexes. A chunk whose time is over is void and never
+// used again; a scheduled one leaves no gap. Nothing here knows limits: that is the gate's.
+
+import { ActionSample } from "../contracts/action-sample.ts";
+import { ChunkBase, ChunkSlot, ChunkView, HORIZON_MAX } from "../contracts/action.ts";
+import { assert } from "../contracts/assert.ts";
+import { Evidence } from "../contracts/evidence.ts";
+import type { EvidenceSink } from "../contracts/evidence.ts";
+import type { RobotProfile } from "../contracts/profile.ts";
+import { Reason } from "../contracts/reason.ts";
+import { ACTION_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
+import { FUTURE_NS_MAX } from "../contracts/state.ts";
+import type { CommandVec, Instant } from "../contracts/units.ts";
+
+export class ActionBuffer {
+  readonly #evidence: EvidenceSink;
+  readonly #fingerprint: number;
+  readonly #jointCount: number;
+  readonly #isPosition: Uint8Array;
+  readonly #linear: boolean;
+  readonly #blendNs: number;
+  /** Live view of the last approved command: the base of chunks that integrate velocities. */
+  readonly #command: CommandVec;
+
+  #active = new ChunkView();
+  #scheduled = new ChunkView();
+  /** The chunk that the active one replaced; read only during a blend. */
+  #fading = new ChunkView();
+  #hasActive = false;
+  #hasScheduled = false;
+  #hasFading = false;
+  #tookOver = false;
+  #epoch = 0;
+  #acceptedSeq = 0;
+
+  constructor(
+    profile: RobotProfile,
+    schemaFingerprint: number,
+    command: CommandVec,
+    evidence: EvidenceSink,
+  ) {
+    assert(command.length === profile.joints.length, "one command value per joint");
+    this.#evidence = evidence;
+    this.#fingerprint = schemaFingerprint;
+    this.#jointCount = profile.joints.length;
+    this.#isPosition = Uint8Array.from(profile.joints, (joint) =>
+      joint.command === "position" ? 1 : 0,
+    );
+    this.#linear = profile.policy.interpolation === "linear";
+    this.#blendNs = profile.policy.blendNs;
+    this.#command = command;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+  /** The chunk in use, for the tick record. Meaningless unless the last sample was Ok. */
+  get active(): ChunkView {
+    return this.#active;
+  }
+
+  /** Takes a copy, or refuses and says why. The answer is also noted as evidence. */
+  put(chunk: ChunkView, nowNs: Instant): Evidence {
+    const verdict = this.#judge(chunk, nowNs);
+    this.#evidence.note(verdict, chunk.epoch, chunk.seq, nowNs);
+    if (verdict !== Evidence.Accepted) return verdict;
+    this.#acceptedSeq = chunk.seq;
+    if (this.#hasScheduled) this.#note(Evidence.Preempted, this.#scheduled, nowNs);
+    this.#scheduled.copyFrom(chunk);
+    this.#hasScheduled = true;
+    if (chunk.validFromNs <= nowNs) this.#promote(nowNs);
+    return verdict;
+  }
+
+  /** The row that applies now, into `out`. NoAction when there is none. */
+  sampleInto(out: ActionSample, nowNs: Instant): Reason {
+    if (this.#hasScheduled && nowNs >= this.#scheduled.validFromNs) this.#promote(nowNs);
+    if (this.#hasActive && nowNs >= this.#active.validUntilNs) {
+      this.#hasActive = false;
+      this.#hasFading = false;
+      this.#note(Evidence.Expired, this.#active, nowNs);
+    }
+    out.tookOver = false;
+    if (!this.#hasActive) return Reason.NoAction;
+    const active = this.#active;
+    out.schemaFingerprint = active.schemaFingerprint;
+    out.width = active.width;
+    out.epoch = active.epoch;
+    out.seq = active.seq;
+    out.stateStampNs = active.stateStampNs;
+    out.row = this.#readInto(out.values, active, nowNs);
+    this.#blendInto(out.values, nowNs);
+    out.tookOver = this.#tookOver;
+    this.#tookOver = false;
+    return Reason.Ok;
+  }
+
+  /** Drops the chunk in use: the gate found that it may not begin. */
+  voidActive(why: Evidence, nowNs: Instant): void {
+    if (!this.#hasActive) return;
+    this.#hasActive = false;
+    this.#hasFading = false;
+    this.#note(why, this.#active, nowNs);
+  }
+
+  /** The barrier between episodes: all that was decided before is void, ids start again. */
+  syncEpoch(epoch: number, nowNs: Instant): void {
+    if (this.#hasActive) this.#note(Evidence.Voided, this.#active, nowNs);
+    if (this.#hasScheduled) this.#note(Evidence.Voided, this.#scheduled, nowNs);
+    this.#epoch = epoch;
+    this.#acceptedSeq = 0;
+    this.#hasActive = false;
+    this.#hasScheduled = false;
+    this.#hasFading = false;
+    this.#tookOver = false;
+  }
+
+  // Comparisons are written so that a NaN is refused.
+  #judge(chunk: ChunkView, nowNs: Instant): Evidence {
+    const { record } = chunk;
+    if (chunk.epoch !== this.#epoch) return Evidence.RejectedStaleEpoch;
+    if (!(chunk.seq > this.#acceptedSeq)) return Evidence.RejectedOutOfOrder;
+    const refusal = record[ChunkSlot.refusal]!;
+    if (refusal !== 0) return refusal as Evidence;
+    if (
+      chunk.schemaFingerprint !== this.#fingerprint ||
+      record[ChunkSlot.schemaVersion] !== ACTION_SCHEMA_VERSION
+    ) {
+      return Evidence.RejectedSchema;
+    }
+    if (chunk.width !== this.#jointCount) return Evidence.RejectedWidth;
+    const { horizon } = chunk;
+    if (!(horizon >= 1 && horizon <= HORIZON_MAX && Math.floor(horizon) === horizon)) {
+      return Evidence.RejectedHorizon;
+    }
+    if (!this.#isFinite(chunk)) return Evidence.RejectedNotFinite;
+    if (!(chunk.dtNs > 0)) return Evidence.RejectedHorizon;
+    if (!(nowNs < chunk.validUntilNs && chunk.validFromNs < chunk.validUntilNs)) {
+      return Evidence.RejectedWindowOver;
+    }
+    if (!(chunk.stateStampNs <= nowNs + FUTURE_NS_MAX)) return Evidence.RejectedStateInFuture;
+    return Evidence.Accepted;
+  }
+
+  #isFinite(chunk: ChunkView): boolean {
+    const { record, values } = chunk;
+    for (let slot = ChunkSlot.dtNs; slot <= ChunkSlot.stateStampNs; slot += 1) {
+      if (!Number.isFinite(record[slot]!)) return false;
+    }
+    const count = chunk.horizon * this.#jointCount;
+    for (let index = 0; index < count; index += 1) {
+      if (!Number.isFinite(values[index]!)) return false;
+    }
+    return true;
+  }
+
+  /** The scheduled chunk takes over; the one before fades, if the profile blends. */
+  #promote(nowNs: Instant): void {
+    if (this.#hasActive) this.#note(Evidence.Preempted, this.#active, nowNs);
+    const before = this.#fading;
+    this.#fading = this.#active;
+    this.#active = this.#scheduled;
+    this.#scheduled = before;
+    this.#hasFading = this.#hasActive && this.#blendNs > 0;
+    this.#hasActive = true;
+    this.#hasScheduled = false;
+    this.#tookOver = true;
+    this.#active.record[ChunkSlot.activatedNs] = nowNs;
+    if (this.#active.record[ChunkSlot.base] === ChunkBase.TakeoverCommand) this.#rebase();
+    this.#note(Evidence.Activated, this.#active, nowNs);
+  }
+
+  /** Offsets become positions from the command at takeover. */
+  #rebase(): void {
+    const { values, horizon, record } = this.#active;
+    const width = this.#jointCount;
+    for (let row = 0; row < horizon; row += 1) {
+      for (let joint = 0; joint < width; joint += 1) {
+        const index = row * width + joint;
+        if (this.#isPosition[joint] === 1) values[index] = values[index]! + this.#command[joint]!;
+      }
+    }
+    record[ChunkSlot.base] = ChunkBase.Absolute;
+  }
+
+  /** Row i covers [from + i·dt, from + (i+1)·dt): floor, never round. Returns the row. */
+  #readInto(out: CommandVec, chunk: ChunkView, nowNs: Instant): number {
+    const width = this.#jointCount;
+    const { values, horizon, dtNs } = chunk;
+    const sinceNs = nowNs - chunk.validFromNs;
+    const row = Math.min(Math.floor(sinceNs / dtNs), horizon - 1);
+    const here = row * width;
+    if (!this.#linear || row === horizon - 1) {
+      for (let joint = 0; joint < width; joint += 1) out[joint] = values[here + joint]!;
+      return row;
+    }
+    const share = (sinceNs - row * dtNs) / dtNs;
+    for (let joint = 0; joint < width; joint += 1) {
+      const from = values[here + joint]!;
+      out[joint] = from + (values[here + width + joint]! - from) * share;
+    }
+    return row;
+  }
+
+  #blendInto(out: CommandVec, nowNs: Instant): void {
+    if (!this.#hasFading) return;
+    const share = (nowNs - this.#active.record[ChunkSlot.activatedNs]!) / this.#blendNs;
+    if (share >= 1 || nowNs >= this.#fading.validUntilNs) {
+      this.#hasFading = false;
+      return;
+    }
+    const old = this.#blendScratch;
+    this.#readInto(old, this.#fading, nowNs);
+    for (let joint = 0; joint < this.#jointCount; joint += 1) {
+      out[joint] = old[joint]! + (out[joint]! - old[joint]!) * share;
+    }
+  }
+  readonly #blendScratch: CommandVec = new ActionSample(HORIZON_MAX).values;
+
+  #note(code: Evidence, chunk: ChunkView, nowNs: Instant): void {
+    this.#evidence.note(code, chunk.epoch, chunk.seq, nowNs);
+  }
+}

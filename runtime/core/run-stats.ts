@@ -1,0 +1,91 @@
+// RunStats: what a whole run looked like, told from its tick records alone. Status line, page and
+// cadence report read it; since every number comes from the records, they reconcile to the tick.
+
+import { Mode } from "../contracts/mode.ts";
+import { REASON_COUNT, Reason } from "../contracts/reason.ts";
+import { TickSlot } from "../contracts/tick-record.ts";
+import type { TickSink } from "../contracts/tick-record.ts";
+import { repairNames } from "../contracts/command.ts";
+import { DeadlineHistogram } from "./histogram.ts";
+
+/** Modes kept in the path; a run with more than this is told by its last ones. */
+const PATH_COUNT_MAX = 256;
+
+export class RunStats implements TickSink {
+  readonly wake = new DeadlineHistogram();
+  readonly work = new DeadlineHistogram();
+  /** Sample age at the tick, for ticks that had a sample. */
+  readonly sampleAge = new DeadlineHistogram();
+  /** Ticks and entries per reason, control side. */
+  readonly safeTicks = new Float64Array(REASON_COUNT);
+  readonly safeEpisodes = new Float64Array(REASON_COUNT);
+  readonly repairTicks = new Float64Array(repairNames.length);
+  readonly path: number[] = [];
+  /** A copy of the newest record. */
+  readonly last: Float64Array;
+  tickCount = 0;
+  firstNs = 0;
+  lastNs = 0;
+  lateCount = 0;
+  missedCount = 0;
+  coverageGapCount = 0;
+  readonly #lateNsMax: number;
+  #lastReason: number = Reason.Ok;
+  #nextTick = 0;
+  /** Records that never came, by the gaps in their numbers. */
+  lostCount = 0;
+
+  /** Ticks that begin later than `lateNsMax` are counted as late. */
+  constructor(recordSize: number, lateNsMax: number) {
+    this.last = new Float64Array(recordSize);
+    this.#lateNsMax = lateNsMax;
+  }
+
+  write(record: Float64Array): void {
+    this.last.set(record);
+    const tick = record[TickSlot.tick]!;
+    const nowNs = record[TickSlot.nowNs]!;
+    const reason = record[TickSlot.reason]!;
+    const mode = record[TickSlot.mode]!;
+    this.lostCount += tick - this.#nextTick;
+    this.#nextTick = tick + 1;
+    if (this.tickCount === 0) this.firstNs = nowNs;
+    this.tickCount += 1;
+    this.lastNs = nowNs;
+    this.#countTiming(record, tick);
+    if (reason !== Reason.Ok) {
+      this.safeTicks[reason] = this.safeTicks[reason]! + 1;
+      if (reason !== this.#lastReason) this.safeEpisodes[reason] = this.safeEpisodes[reason]! + 1;
+      const inMotion = mode === Mode.Running || mode === Mode.Degraded;
+      if (reason === Reason.NoAction && inMotion) this.coverageGapCount += 1;
+    }
+    this.#lastReason = reason;
+    if (mode !== this.path[this.path.length - 1]) {
+      if (this.path.length === PATH_COUNT_MAX) this.path.shift();
+      this.path.push(mode);
+    }
+    this.#countRepairs(record[TickSlot.repairs]!);
+  }
+
+  /** Ticks per second between the first and the last tick; 0 with fewer than two. */
+  get rateHz(): number {
+    const spanNs = this.lastNs - this.firstNs;
+    return spanNs > 0 ? ((this.tickCount + this.lostCount - 1) * 1e9) / spanNs : 0;
+  }
+
+  #countTiming(record: Float64Array, tick: number): void {
+    const lateNs = record[TickSlot.lateNs]!;
+    this.wake.add(lateNs);
+    if (lateNs > this.#lateNsMax) this.lateCount += 1;
+    this.missedCount += record[TickSlot.missedTicks]!;
+    if (tick > 0) this.work.add(record[TickSlot.previousWorkNs]!);
+    const sampledNs = record[TickSlot.sampledNs]!;
+    if (sampledNs > -Infinity) this.sampleAge.add(record[TickSlot.nowNs]! - sampledNs);
+  }
+
+  #countRepairs(bits: number): void {
+    for (let bit = 0; bit < this.repairTicks.length; bit += 1) {
+      if (((bits >>> bit) & 1) === 1) this.repairTicks[bit] = this.repairTicks[bit]! + 1;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+// Loads profiles: finds the file, checks it whole, and gives a typed profile or one ProfileError
+// with every problem of that file. Nothing is started here, and nothing partly valid is returned.
+
+import { dirname, isAbsolute, join } from "node:path";
+import type { DeploymentProfile, RobotProfile, TaskProfile } from "../contracts/profile.ts";
+import { buildDeployment, buildPreset, buildRobot, buildTask } from "./build.ts";
+import type { DeploymentChoice } from "./build.ts";
+import { builtinFiles, robotNames, taskNames } from "./builtin.ts";
+import { findProfile, isPath, readDisk } from "./files.ts";
+import type { ReadText, Source } from "./files.ts";
+import { oneOf } from "./problem.ts";
+import { checkModel, checkRobot } from "./robot-rules.ts";
+import { checkSchema, profileKinds } from "./schema-check.ts";
+import type { ProfileKind } from "./schema-check.ts";
+import { checkTask } from "./task-rules.ts";
+import { Tree } from "./tree.ts";
+
+export type LoadedProfile =
+  | { readonly kind: "robot"; readonly robot: RobotProfile }
+  | { readonly kind: "task"; readonly task: TaskProfile }
+  | { readonly kind: "deployment"; readonly deployment: DeploymentProfile };
+
+const robotFolders = ["profiles", "profiles/deployments"];
+const taskFolders = ["profiles/tasks"];
+
+/** A robot, or the robot of a deployment with its choices applied. */
+export function loadRobot(nameOrPath: string, readText: ReadText = readDisk): RobotProfile {
+  return loadDeployment(nameOrPath, readText).robot;
+}
+
+/** A deployment; a robot alone is one with the robot's own defaults. */
+export function loadDeployment(
+  nameOrPath: string,
+  readText: ReadText = readDisk,
+): DeploymentProfile {
+  const source = findProfile(nameOrPath, robotNames, robotFolders, readText);
+  const tree = new Tree(source.path, source.text);
+  const kind = kindOf(tree, ["robot", "deployment"]);
+  if (kind === "deployment") return deploymentFrom(tree, readText);
+  const robot = robotFrom(tree, readText).robot;
+  const { name, description, path, defaultTask } = robot;
+  return { name, description, path, robot, task: defaultTask };
+}
+
+export function loadTask(nameOrPath: string, readText: ReadText = readDisk): TaskProfile {
+  const source = findProfile(nameOrPath, taskNames, taskFolders, readText);
+  const tree = new Tree(source.path, source.text);
+  kindOf(tree, ["task"]);
+  return taskFrom(tree);
+}
+
+/** Any profile, by what its file says it is. */
+export function loadProfile(nameOrPath: string, readText: ReadText = readDisk): LoadedProfile {
+  const names = [...robotNames, ...taskNames];
+  const source = findProfile(nameOrPath, names, [...robotFolders, ...taskFolders], readText);
+  const tree = new Tree(source.path, source.text);
+  const kind = kindOf(tree, profileKinds);
+  if (kind === "task") return { kind, task: taskFrom(tree) };
+  if (kind === "robot") return { kind, robot: robotFrom(tree, readText).robot };
+  return { kind, deployment: deploymentFrom(tree, readText) };
+}
+
+function kindOf(tree: Tree, wanted: readonly ProfileKind[]): ProfileKind {
+  const kind = wanted.find((word) => word === tree.text("/kind"));
+  if (kind !== undefined) return kind;
+  tree.report("/kind", oneOf(wanted, tree.text("/kind")));
+  throw tree.error();
+}
+
+function taskFrom(tree: Tree): TaskProfile {
+  checkSchema(tree, "task");
+  checkTask(tree);
+  tree.throwProblems();
+  return buildTask(tree);
+}
+
+/** The tree comes along because a deployment chooses among the presets in it. */
+function robotFrom(tree: Tree, readText: ReadText): { robot: RobotProfile; tree: Tree } {
+  checkSchema(tree, "robot");
+  checkRobot(tree);
+  checkTaskName(tree, "/default_task");
+  const model = findModel(tree, readText);
+  if (model !== undefined) checkModel(tree, model.text);
+  tree.throwProblems();
+  return { robot: buildRobot(tree, model?.text ?? "", model?.path ?? ""), tree };
+}
+
+function findModel(tree: Tree, readText: ReadText): Source | undefined {
+  const named = tree.text("/sim/model");
+  if (named === "") return undefined;
+  const path = beside(tree.file, named);
+  const text = builtinFiles.has(tree.file) ? builtinFiles.get(path) : readText(path);
+  if (text !== undefined) return { path, text };
+  tree.report("/sim/model", "a model file", `nothing at ${path}`);
+  return undefined;
+}
+
+function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
+  checkSchema(tree, "deployment");
+  checkTaskName(tree, "/task");
+  tree.throwProblems();
+  const choice = buildDeployment(tree);
+  const robotPath = isPath(choice.robot) ? beside(tree.file, choice.robot) : choice.robot;
+  const source = findProfile(robotPath, robotNames, ["profiles"], readText);
+  const robotTree = new Tree(source.path, source.text);
+  kindOf(robotTree, ["robot"]);
+  const base = robotFrom(robotTree, readText);
+  const robot = applyChoice(tree, choice, base.robot, base.tree);
+  const { name, description, policy } = choice;
+  const task = choice.task ?? robot.defaultTask;
+  return { name, description, path: tree.file, robot, task, ...(policy !== undefined && { policy }) };
+}
+
+function applyChoice(
+  tree: Tree,
+  choice: DeploymentChoice,
+  robot: RobotProfile,
+  robotTree: Tree,
+): RobotProfile {
+  const { actuators, payloadKg } = choice;
+  const sim = robot.sim;
+  if (sim === undefined) {
+    const why = `nothing for ${robot.name}, which has no simulation`;
+    if (actuators !== undefined) tree.report("/actuators", why);
+    if (payloadKg !== undefined) tree.report("/payload_kg", why);
+    tree.throwProblems();
+    return robot;
+  }
+  const presets = robotTree.each("/sim/actuators").map((at) => robotTree.text(`${at}/name`));
+  if (actuators !== undefined && !presets.includes(actuators)) {
+    tree.report("/actuators", oneOf(presets, actuators));
+    tree.throwProblems();
+  }
+  const chosen = actuators === undefined ? sim.actuators : buildPreset(robotTree, actuators);
+  return { ...robot, sim: { ...sim, actuators: chosen, payloadKg: payloadKg ?? sim.payloadKg } };
+}
+
+function checkTaskName(tree: Tree, pointer: string): void {
+  const name = tree.text(pointer);
+  if (name !== "" && !taskNames.includes(name)) tree.report(pointer, oneOf(taskNames, name));
+}
+
+/** A path in a file is relative to that file. */
+function beside(file: string, path: string): string {
+  return isAbsolute(path) ? path : join(dirname(file), path);
+}

@@ -1,0 +1,23 @@
+// Which threads the control tick watches, how long each may stand still, and what its silence is.
+
+import type { AliveRow } from "../core/alive.ts";
+import type { RobotProfile } from "../contracts/profile.ts";
+import { Fault } from "../../safety/faults.ts";
+import { ThreadSlot } from "../shm/control-words.ts";
+
+/** One check is 20 ticks: 100 ms at 200 Hz. */
+export function aliveTable(robot: RobotProfile): readonly AliveRow[] {
+  const checksPerS = robot.controlHz / 20;
+  return [
+    // A driver turns at the control rate: 200 ms without a cycle is a dead bus.
+    row("robot", ThreadSlot.robot, 0.2 * checksPerS, Fault.DriverLost),
+    // A policy thread polls every few ms between decisions; a decision may take a second.
+    row("policy", ThreadSlot.policy, 1.5 * checksPerS, Fault.PolicyLost),
+    // Main serves people; its pauses are shown and change nothing.
+    row("main", ThreadSlot.main, 1 * checksPerS, Fault.MainSlow),
+  ];
+}
+
+function row(thread: string, counterIndex: number, checks: number, fault: Fault): AliveRow {
+  return { thread, counterIndex, checkCountMax: Math.max(1, Math.ceil(checks)), faultBit: 1 << fault };
+}

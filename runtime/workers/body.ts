@@ -1,0 +1,85 @@
+// Body: the simulated robot of a run, whichever thread holds it: physics where the profile has a
+// model, kinematics where it has none. One object to advance, observe, command and judge.
+
+import { FaultySensor } from "../../hal/fault-injector.ts";
+import { parseFaultSpec } from "../../hal/fault-spec.ts";
+import { KinematicRobot } from "../../hal/kinematic-robot.ts";
+import { loadEngine } from "../../hal/mujoco/engine.ts";
+import type { RobotInterface, RobotSensor } from "../../hal/robot.ts";
+import { SimBackend } from "../../hal/sim-backend.ts";
+import { TaskJudge, TaskTruth } from "../../hal/task-judge.ts";
+import { duration, instant } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
+import { sourcesOf } from "./plan.ts";
+import type { RunPlan } from "./plan.ts";
+
+/** A task that is done rests this long before the next one begins, so that a viewer sees it. */
+const REST_NS = 2_000_000_000;
+
+export class Body {
+  readonly robot: RobotInterface;
+  /** The robot's sensor half, through the faults that were asked for. */
+  readonly sensor: RobotSensor;
+  readonly sim: SimBackend | undefined;
+  readonly judge: TaskJudge;
+  episodes = 1;
+  successes = 0;
+  /** True once any episode has succeeded. */
+  success = false;
+  readonly #seed: number;
+  readonly #truth: TaskTruth;
+  #doneNs = instant(-1);
+
+  constructor(run: RunPlan, sim: SimBackend | undefined) {
+    const sources = sourcesOf(run);
+    const { robot, task, seed } = run;
+    const still = { ageNs: duration(0), lagNs: duration(0) };
+    this.sim = sim;
+    this.robot = sim ?? new KinematicRobot(robot, sources, still);
+    const faults = run.faults.map((text) => parseFaultSpec(text, sources));
+    this.sensor =
+      faults.length === 0
+        ? this.robot.sensor
+        : new FaultySensor(this.robot.sensor, sources, faults.flat(), seed);
+    this.judge = new TaskJudge(task, robot);
+    this.#truth = new TaskTruth(robot.joints.length, task.objects.length);
+    this.#seed = seed;
+  }
+
+  /** Puts everything at its start and arms. */
+  begin(nowNs: Instant): void {
+    this.robot.lifecycle.reset(this.#seed);
+    this.sim?.advanceTo(nowNs);
+    this.robot.lifecycle.activate(nowNs);
+    this.judge.begin(nowNs);
+  }
+
+  /** Lets the world run on to `nowNs` and judges it; a finished task begins again elsewhere. */
+  advanceTo(nowNs: Instant): void {
+    const { sim, judge } = this;
+    if (sim === undefined) return;
+    sim.advanceTo(nowNs);
+    sim.truthInto(this.#truth);
+    judge.step(this.#truth, nowNs);
+    if (!judge.done) return;
+    if (this.#doneNs < 0) {
+      this.#doneNs = nowNs;
+      if (judge.success) {
+        this.successes += 1;
+        this.success = true;
+      }
+    }
+    if (nowNs - this.#doneNs < REST_NS) return;
+    this.#doneNs = instant(-1);
+    sim.placeObjects(this.#seed + this.episodes);
+    this.episodes += 1;
+    judge.begin(nowNs);
+  }
+}
+
+export async function makeBody(run: RunPlan): Promise<Body> {
+  if (run.robot.sim === undefined) return new Body(run, undefined);
+  const engine = await loadEngine();
+  const sources = sourcesOf(run);
+  return new Body(run, new SimBackend({ engine, robot: run.robot, task: run.task, sources }));
+}

@@ -1,0 +1,69 @@
+// The policy thread: decides on the newest state, at the profile's cadence, and hands chunks to the
+// control thread. It may be slow, throw or hang: the tick goes on and says that nothing came.
+
+import { ChunkView } from "../contracts/action.ts";
+import { StateView } from "../contracts/state.ts";
+import { REASON_COUNT } from "../contracts/reason.ts";
+import { makeRunner } from "../policy/make-runner.ts";
+import { ThreadSlot } from "../shm/control-words.ts";
+import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
+import { RingWriter } from "../shm/spsc-ring.ts";
+import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { WordStop } from "./ports.ts";
+import { SystemClock } from "./system-clock.ts";
+import { attach, note, runWhenTold } from "./thread.ts";
+
+/** How long the thread sleeps between looks at the state: half a control period. */
+const POLL_MS = 2;
+
+const thread = attach();
+const { plan, arena, words } = thread;
+const layout = layoutOf(plan.run);
+const stop = new WordStop(words);
+const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
+const runner = await makeRunner(plan.run, layout);
+const states = new LatestReader(arena.cell("state"));
+const status = new LatestWriter(arena.cell("policy-status"));
+const chunks = new RingWriter(arena.ring("chunks"));
+const state = new StateView(new Float64Array(layout.slotCount), layout);
+const chunk = new ChunkView();
+let epoch = -1;
+let told = "";
+
+function publishStatus(): void {
+  const { record } = status;
+  record[PolicyStatusSlot.actCount] = runner.actCount;
+  record[PolicyStatusSlot.throwCount] = runner.throwCount;
+  for (let reason = 0; reason < REASON_COUNT; reason += 1) {
+    record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
+    record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
+  }
+  status.publish();
+}
+
+function cycle(): void {
+  if (states.take()) {
+    state.record.set(states.record);
+    if (state.epoch !== epoch) {
+      epoch = state.epoch;
+      runner.beginEpoch(epoch);
+    }
+    runner.observe(state);
+    // One past the newest published tick: the tick that this decision is for.
+    runner.step(state.tick + 1, clock.nowNs());
+  }
+  while (runner.takeInto(chunk, clock.nowNs())) chunks.put(chunk.record);
+  publishStatus();
+  if (runner.lastError !== told) {
+    told = runner.lastError;
+    note(`policy "${plan.run.policy}" threw: ${told}`);
+  }
+}
+
+runWhenTold(thread, ThreadSlot.policy, "hf-policy", 0, async () => {
+  while (!stop.stopped) {
+    cycle();
+    words.beat(ThreadSlot.policy);
+    await Bun.sleep(POLL_MS);
+  }
+});

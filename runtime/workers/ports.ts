@@ -1,0 +1,171 @@
+// Cell ports: the core's seams over shared memory. Each is one reader or one writer of one cell or
+// ring; none waits, and none is used by two threads.
+
+import type { RobotActuator, RobotSensor } from "../../hal/robot.ts";
+import { ChunkView } from "../contracts/action.ts";
+import { anchorChunk } from "../contracts/anchoring.ts";
+import type { CommandView } from "../contracts/command.ts";
+import { EVIDENCE_SLOT_COUNT, EvidenceSlot } from "../contracts/evidence.ts";
+import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
+import { OperatorCue } from "../contracts/mode.ts";
+import type { CuePort } from "../contracts/mode.ts";
+import type { PolicyPort } from "../contracts/policy.ts";
+import type { Anchoring, SourceProfile } from "../contracts/profile.ts";
+import type { SensorSnapshot } from "../contracts/sample.ts";
+import type { StateView } from "../contracts/state.ts";
+import type { TickSink } from "../contracts/tick-record.ts";
+import type { Instant } from "../contracts/units.ts";
+import type { AliveCounters } from "../core/alive.ts";
+import type { StopSignal } from "../core/pacer.ts";
+import type { Arena } from "../shm/arena.ts";
+import { ControlWords, StopLevel } from "../shm/control-words.ts";
+import type { ThreadSlot } from "../shm/control-words.ts";
+import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
+import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
+import { sampleCell } from "./plan.ts";
+
+/** Control side of the robot's samples: the newest of each source, if it is new. */
+export class CellSensor implements RobotSensor {
+  readonly #readers: readonly LatestReader[];
+
+  constructor(arena: Arena, sources: readonly SourceProfile[]) {
+    this.#readers = sources.map((source) => new LatestReader(arena.cell(sampleCell(source))));
+  }
+
+  observeInto(snapshot: SensorSnapshot): void {
+    snapshot.clear();
+    for (let index = 0; index < this.#readers.length; index += 1) {
+      const reader = this.#readers[index]!;
+      if (!reader.take()) continue;
+      snapshot.samples[index]!.record.set(reader.record);
+      snapshot.arrived[index] = 1;
+    }
+  }
+}
+
+/** Driver side of the same cells, for the sources that this driver makes. */
+export class CellSampleWriter {
+  readonly #writers: readonly LatestWriter[];
+
+  constructor(arena: Arena, sources: readonly SourceProfile[]) {
+    this.#writers = sources.map((source) => new LatestWriter(arena.cell(sampleCell(source))));
+  }
+
+  publish(snapshot: SensorSnapshot): void {
+    for (let index = 0; index < this.#writers.length; index += 1) {
+      if (snapshot.arrived[index] === 0) continue;
+      const writer = this.#writers[index]!;
+      writer.record.set(snapshot.samples[index]!.record);
+      writer.publish();
+    }
+  }
+}
+
+export class CellActuator implements RobotActuator {
+  readonly #writer: LatestWriter;
+
+  constructor(arena: Arena) {
+    this.#writer = new LatestWriter(arena.cell("command"));
+  }
+
+  send(command: CommandView): void {
+    this.#writer.record.set(command.record);
+    this.#writer.publish();
+  }
+}
+
+/** Control side of the policy thread. The epoch travels in the state. */
+export class CellPolicyPort implements PolicyPort {
+  readonly chunk = new ChunkView();
+  readonly #chunks: RingReader;
+  readonly #states: LatestWriter;
+  readonly #anchoring: Anchoring;
+
+  constructor(arena: Arena, anchoring: Anchoring) {
+    this.#chunks = new RingReader(arena.ring("chunks"));
+    this.#states = new LatestWriter(arena.cell("state"));
+    this.#anchoring = anchoring;
+  }
+
+  takeChunk(nowNs: Instant): boolean {
+    if (!this.#chunks.takeInto(this.chunk.record)) return false;
+    anchorChunk(this.chunk, nowNs, this.#anchoring);
+    return true;
+  }
+
+  publish(state: StateView): void {
+    this.#states.record.set(state.record);
+    this.#states.publish();
+  }
+
+  beginEpoch(): void {
+    // The next published state carries the epoch; chunks of an older one are refused by the buffer.
+  }
+}
+
+export class RingCuePort implements CuePort {
+  readonly #reader: RingReader;
+  readonly #cue = new Float64Array(1);
+
+  constructor(arena: Arena) {
+    this.#reader = new RingReader(arena.ring("cues"));
+  }
+
+  takeCue(): OperatorCue {
+    return this.#reader.takeInto(this.#cue) ? (this.#cue[0] as OperatorCue) : OperatorCue.None;
+  }
+}
+
+export class RingTickSink implements TickSink {
+  readonly #writer: RingWriter;
+
+  constructor(arena: Arena) {
+    this.#writer = new RingWriter(arena.ring("ticks"));
+  }
+
+  write(record: Float64Array): void {
+    this.#writer.put(record); // a full ring counts what it refuses
+  }
+}
+
+export class RingEvidenceSink implements EvidenceSink {
+  readonly #writer: RingWriter;
+  readonly #entry = new Float64Array(EVIDENCE_SLOT_COUNT);
+
+  constructor(arena: Arena) {
+    this.#writer = new RingWriter(arena.ring("evidence"));
+  }
+
+  note(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
+    this.#entry[EvidenceSlot.code] = code;
+    this.#entry[EvidenceSlot.epoch] = epoch;
+    this.#entry[EvidenceSlot.seq] = seq;
+    this.#entry[EvidenceSlot.nowNs] = nowNs;
+    this.#writer.put(this.#entry);
+  }
+}
+
+/** Stops a thread's loop once motion is to end. */
+export class WordStop implements StopSignal {
+  readonly #words: ControlWords;
+
+  constructor(words: ControlWords) {
+    this.#words = words;
+  }
+
+  get stopped(): boolean {
+    return this.#words.stopLevel >= StopLevel.motion;
+  }
+}
+
+export class WordAlive implements AliveCounters {
+  readonly #words: ControlWords;
+
+  constructor(words: ControlWords) {
+    this.#words = words;
+  }
+
+  read(counterIndex: number): number {
+    return this.#words.aliveCount(counterIndex as ThreadSlot);
+  }
+}

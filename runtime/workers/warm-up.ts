@@ -1,0 +1,57 @@
+// Warm-up: runs the tick on a stand-in robot until the optimizer has done its work, before any
+// device is armed. Without it the first seconds of ticks take three times as long at p99.
+
+import { KinematicRobot } from "../../hal/kinematic-robot.ts";
+import { OperatorCue } from "../contracts/mode.ts";
+import type { RobotProfile } from "../contracts/profile.ts";
+import type { StateLayout } from "../contracts/state.ts";
+import { tickSlotCount } from "../contracts/tick-record.ts";
+import { duration, instant } from "../contracts/units.ts";
+import { ControlCore } from "../core/core.ts";
+import { EvidenceLog } from "../core/evidence-log.ts";
+import { FlightRecorder } from "../core/flight-recorder.ts";
+import { ALL_ALIVE } from "../core/input-log.ts";
+import { tickTimeNs } from "../core/pacer.ts";
+import { controlTick } from "../core/tick.ts";
+import { commandFingerprint } from "../policy/adapter.ts";
+import { IdlePolicyPort } from "../policy/idle-port.ts";
+
+/** Measured: 50,000 ticks take 15–18 ms, and p99 of later ticks falls from 45 to 13–23 µs. */
+const WARM_UP_TICKS = 50_000;
+
+/** A core over a kinematic robot and an idle policy, already asked to start. */
+export function idleCore(robot: RobotProfile, layout: StateLayout): ControlCore {
+  const options = { ageNs: duration(robot.periodNs / 2), lagNs: duration(0) };
+  const body = new KinematicRobot(robot, layout.sources, options);
+  body.activate(instant(0));
+  let started = false;
+  const core = new ControlCore({
+    profile: robot,
+    layout,
+    schemaFingerprint: commandFingerprint(robot),
+    sensor: body.sensor,
+    actuator: body.actuator,
+    policy: new IdlePolicyPort(robot),
+    cues: {
+      takeCue: () => {
+        if (started) return OperatorCue.None;
+        started = true;
+        return OperatorCue.Start;
+      },
+    },
+    alive: ALL_ALIVE,
+    ticks: new FlightRecorder(64, tickSlotCount(layout.jointCount)),
+    evidence: new EvidenceLog(),
+    deadlineIsFault: false,
+  });
+  core.prime(instant(0));
+  return core;
+}
+
+/** Ticks an idle core until it is fast. */
+export function warmUp(robot: RobotProfile, layout: StateLayout): void {
+  const core = idleCore(robot, layout);
+  for (let tick = 1; tick <= WARM_UP_TICKS; tick += 1) {
+    controlTick(core, tickTimeNs(tick, robot.controlHz, 1));
+  }
+}

@@ -1,0 +1,107 @@
+// The fault table: every condition that can degrade or stop the robot, as data. A row says how bad
+// it is, how much motion it leaves, how long it must last and what ends it.
+//
+// A reason says what is missing; what to do about it stands here and nowhere else. The code of a
+// fault is its row's index and its bit in every fault mask. Append only: records hold these bits.
+
+import { assert } from "../runtime/contracts/assert.ts";
+import { REASON_COUNT, Reason } from "../runtime/contracts/reason.ts";
+
+export const Fault = {
+  /** First, so that a person's stop names the stop when several faults are equally bad. */
+  OperatorStop: 0,
+  StaleState: 1,
+  StampInFuture: 2,
+  LowQuality: 3,
+  NoAction: 4,
+  SchemaMismatch: 5,
+  WidthMismatch: 6,
+  NotFinite: 7,
+  StartMismatch: 8,
+  FollowingError: 9,
+  ControlLate: 10,
+  ControlMissed: 11,
+  DriverLost: 12,
+  PolicyLost: 13,
+  PolicySlow: 14,
+  MainSlow: 15,
+  Suspended: 16,
+} as const;
+export type Fault = (typeof Fault)[keyof typeof Fault];
+
+/** Where a held fault ends: nowhere, SAFE_STOP, SAFE_STOP and then a latch, or a latch at once. */
+export type Severity = "warning" | "degraded" | "stop" | "latch";
+/** What a tick may still do while the fault is active. The worst active row decides. */
+export type MotionLeft = "full" | "reduced" | "none";
+/** How long a fault may last before it is held; the named times come from the profile. */
+export type Persist = "at_once" | "no_action" | "stale" | "never";
+/** What ends it: its condition, an accepted reset, or a new process. */
+export type ClearRule = "whenClear" | "onOperator" | "onPowerCycle";
+/** A fault of a decision says nothing while nothing may move: the next start voids it anyway. */
+export type Subject = "decision" | "robot" | "runtime";
+export type FaultRow = {
+  readonly fault: Fault;
+  readonly name: string;
+  readonly severity: Severity;
+  readonly motion: MotionLeft;
+  readonly persist: Persist;
+  readonly clear: ClearRule;
+  readonly subject: Subject;
+};
+
+type Cells = readonly [string, Severity, MotionLeft, Persist, ClearRule, Subject];
+
+// biome-ignore format: the columns are the point
+const table: Readonly<Record<keyof typeof Fault, Cells>> = {
+  //                name               severity    motion     persist      clear           subject
+  OperatorStop:   ["operator_stop",   "stop",     "none",    "at_once",   "onOperator",   "robot"],
+  StaleState:     ["stale_state",     "stop",     "none",    "stale",     "whenClear",    "robot"],
+  StampInFuture:  ["stamp_in_future", "stop",     "none",    "stale",     "whenClear",    "robot"],
+  LowQuality:     ["low_quality",     "stop",     "none",    "stale",     "whenClear",    "robot"],
+  NoAction:       ["no_action",       "degraded", "none",    "no_action", "whenClear",    "decision"],
+  SchemaMismatch: ["schema_mismatch", "degraded", "none",    "no_action", "whenClear",    "decision"],
+  WidthMismatch:  ["width_mismatch",  "degraded", "none",    "no_action", "whenClear",    "decision"],
+  NotFinite:      ["not_finite",      "degraded", "none",    "no_action", "whenClear",    "decision"],
+  StartMismatch:  ["start_mismatch",  "degraded", "none",    "no_action", "whenClear",    "decision"],
+  // The gate has already counted its ticks.
+  FollowingError: ["following_error", "stop",     "none",    "at_once",   "whenClear",    "robot"],
+  // A late tick judges its own state by its own time, so it may move; lateness that stays may not.
+  ControlLate:    ["control_late",    "degraded", "full",    "stale",     "whenClear",    "runtime"],
+  ControlMissed:  ["control_missed",  "stop",     "none",    "at_once",   "whenClear",    "runtime"],
+  DriverLost:     ["driver_lost",     "latch",    "none",    "at_once",   "onPowerCycle", "robot"],
+  // What it decided before stays good until its window is over.
+  PolicyLost:     ["policy_lost",     "degraded", "full",    "no_action", "whenClear",    "decision"],
+  PolicySlow:     ["policy_slow",     "degraded", "reduced", "never",     "whenClear",    "decision"],
+  MainSlow:       ["main_slow",       "warning",  "full",    "never",     "whenClear",    "runtime"],
+  Suspended:      ["suspended",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
+};
+
+export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {
+  const [name, severity, motion, persist, clear, subject] = cells;
+  const fault = Fault[key as keyof typeof Fault];
+  assert(fault === index, "the rows stand in the order of the codes");
+  return { fault, name, severity, motion, persist, clear, subject };
+});
+
+export const FAULT_COUNT = faultRows.length;
+
+/** Names used in reports, by code. */
+export const faultNames: readonly string[] = faultRows.map((row) => row.name);
+
+/** One bit per fault for which `holds`. Set-up only. */
+export function faultMask(holds: (row: FaultRow) => boolean): number {
+  let mask = 0;
+  for (const row of faultRows) if (holds(row)) mask |= 1 << row.fault;
+  return mask;
+}
+
+/** The fault behind a reason, or -1: Ok is none, and a stop is known by the cue, not by reason. */
+export const faultOfReason: Int8Array = new Int8Array(REASON_COUNT).fill(-1);
+faultOfReason[Reason.StaleState] = Fault.StaleState;
+faultOfReason[Reason.StampInFuture] = Fault.StampInFuture;
+faultOfReason[Reason.LowQuality] = Fault.LowQuality;
+faultOfReason[Reason.NoAction] = Fault.NoAction;
+faultOfReason[Reason.SchemaMismatch] = Fault.SchemaMismatch;
+faultOfReason[Reason.WidthMismatch] = Fault.WidthMismatch;
+faultOfReason[Reason.NotFinite] = Fault.NotFinite;
+faultOfReason[Reason.StartMismatch] = Fault.StartMismatch;

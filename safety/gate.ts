@@ -1,0 +1,324 @@
+// SafetyGate: the last software judgement before a command may leave. It judges, repairs, and
+// mints the one approved command of a tick; nothing else in the program can make one.
+//
+// It always answers with a command: motion when all is well, the safe action otherwise. Its limits
+// have no off switch. It keeps books of its own: what others do to a record changes nothing here.
+
+import type { ActionSample } from "../runtime/contracts/action-sample.ts";
+import { assert } from "../runtime/contracts/assert.ts";
+import {
+  COMMAND_VALIDITY_PERIODS,
+  CommandKind,
+  CommandSlot,
+  CommandView,
+  RepairBit,
+  commandSlotCount,
+  repairNames,
+} from "../runtime/contracts/command.ts";
+import type { Mode } from "../runtime/contracts/mode.ts";
+import type { RobotProfile } from "../runtime/contracts/profile.ts";
+import { Reason } from "../runtime/contracts/reason.ts";
+import type { StateView } from "../runtime/contracts/state.ts";
+import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
+import { Fault } from "./faults.ts";
+import { JointLimits, MotionLimiter } from "./limits.ts";
+
+declare const approval: unique symbol;
+/** A command that passed the gate this tick. Only this file may cast to it; tidy enforces that. */
+export type ApprovedCommand = CommandView & { readonly [approval]: true };
+
+export class SafetyGate {
+  /** The last approved values. A live view: the gate itself never reads it back. */
+  readonly command: CommandVec;
+  /** Ticks in which each repair acted, in the order of `repairNames`. */
+  readonly repairCounts = new Float64Array(repairNames.length);
+
+  readonly #limits: JointLimits;
+  readonly #limiter: MotionLimiter;
+  readonly #fingerprint: number;
+  readonly #validityNs: number;
+  readonly #ramps: boolean;
+  readonly #droopRad: Float64Array;
+  readonly #startMismatchRadMax: Float64Array;
+  readonly #followingErrorRadMax: Float64Array;
+  readonly #followingErrorTicks: number;
+  /** Ticks in a row that each joint's following error lies over its limit. */
+  readonly #followingTicks: Float64Array;
+  readonly #leadTicks: Float64Array;
+  /** Commands of the last ticks, a row of joints each; `#historyTick` counts the rows written. */
+  readonly #history: Float64Array;
+  readonly #historyRows: number;
+  #historyTick = 0;
+  readonly #approved: ApprovedCommand;
+  #mintedTick = -1;
+  #spent = true;
+  #seeded = false;
+  /** The last approval was a safe action that had come to rest. */
+  #holding = false;
+  /** The limiter walks from a start mismatch to the chunk that caused it. */
+  #ramping = false;
+  #judgedOk = false;
+
+  /** `schemaFingerprint` is that of the robot's own command space. Set-up only. */
+  constructor(profile: RobotProfile, schemaFingerprint: number) {
+    const { joints } = profile;
+    assert(profile.safeAction === "hold", "the safe action is one this gate has");
+    assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
+    assert(profile.gate.followingErrorTicks >= 1, "a following error is counted from one tick");
+    this.#limits = new JointLimits(profile);
+    this.#limiter = new MotionLimiter(this.#limits);
+    this.#fingerprint = schemaFingerprint;
+    this.#validityNs = COMMAND_VALIDITY_PERIODS * profile.periodNs;
+    this.#ramps = profile.gate.startMismatch === "ramp";
+    this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
+    this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
+    this.#followingErrorRadMax = Float64Array.from(joints, (joint) => joint.followingErrorRadMax);
+    this.#followingErrorTicks = profile.gate.followingErrorTicks;
+    this.#followingTicks = new Float64Array(joints.length);
+    this.#leadTicks = Float64Array.from(joints, (joint) =>
+      Math.max(1, Math.round(joint.leadNs / profile.periodNs)),
+    );
+    this.#historyRows = this.#leadTicks.reduce((most, ticks) => Math.max(most, ticks), 1);
+    this.#history = new Float64Array(this.#historyRows * joints.length);
+    const record = new Float64Array(commandSlotCount(joints.length));
+    this.#approved = new CommandView(record, joints.length) as ApprovedCommand;
+    this.command = this.#approved.values;
+  }
+
+  /** The command stands still on every joint. */
+  get atRest(): boolean {
+    return this.#limiter.atRest;
+  }
+  /** There is a command: the gate has known where the robot is. */
+  get seeded(): boolean {
+    return this.#seeded;
+  }
+
+  /**
+   * Refuses what no limiter should repair: a measured position that is no number, then schema,
+   * width, a value that is no number, and a chunk that would start too far away.
+   */
+  judge(action: ActionSample, state: StateView): Reason {
+    assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
+    const reason = this.#judge(action, state);
+    this.#judgedOk = reason === Reason.Ok;
+    return reason;
+  }
+
+  #judge(action: ActionSample, state: StateView): Reason {
+    if (!allFinite(state.positionRad)) return Reason.LowQuality;
+    if (action.schemaFingerprint !== this.#fingerprint) return Reason.SchemaMismatch;
+    const { jointCount } = this.#limits;
+    if (action.width !== jointCount || action.values.length !== jointCount) {
+      return Reason.WidthMismatch;
+    }
+    if (!allFinite(action.values)) return Reason.NotFinite;
+    if (action.tookOver) {
+      this.#ramping = this.#startsFarAway(action, state);
+      if (this.#ramping && !this.#ramps) {
+        this.#ramping = false;
+        return Reason.StartMismatch;
+      }
+    }
+    return Reason.Ok;
+  }
+
+  /** At rest the robot may have been moved, so what is measured counts; in motion the command. */
+  #startsFarAway(action: ActionSample, state: StateView): boolean {
+    const { isVelocity, jointCount } = this.#limits;
+    const fromMeasured = !this.#seeded || this.#holding;
+    for (let joint = 0; joint < jointCount; joint += 1) {
+      if (isVelocity[joint] === 1) continue;
+      const from = fromMeasured ? state.positionRad[joint]! : this.#limiter.command[joint]!;
+      if (Math.abs(action.values[joint]! - from) > this.#startMismatchRadMax[joint]!) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Faults seen in this tick, a bit each. The following error is judged while the command moves or
+   * a decision is followed; a held robot may droop, and may be moved by hand.
+   */
+  watch(state: StateView, reason: Reason): number {
+    assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
+    const blind = isBlind(reason) || reason === Reason.Stop;
+    if (!this.#seeded || this.#holding) {
+      this.#followingTicks.fill(0);
+      return 0;
+    }
+    if (blind) return 0;
+    let faults = 0;
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      if (this.#limits.isVelocity[joint] === 1) continue;
+      const error = Math.abs(this.#commandAgo(joint) - state.positionRad[joint]!);
+      const over = error > this.#followingErrorRadMax[joint]!;
+      const ticks = over ? this.#followingTicks[joint]! + 1 : 0;
+      this.#followingTicks[joint] = ticks;
+      if (ticks >= this.#followingErrorTicks) faults |= 1 << Fault.FollowingError;
+    }
+    return faults;
+  }
+
+  /** The decision's row, repaired. `judge` must have found it Ok in this tick. */
+  approveMotion(
+    action: ActionSample,
+    state: StateView,
+    tick: number,
+    nowNs: Instant,
+    mode: Mode,
+  ): ApprovedCommand {
+    assert(this.#judgedOk, "motion is approved only after it was judged Ok");
+    if (!this.#seeded) this.#seed(state);
+    this.#holding = false;
+    let repairs = this.#limiter.follow(action.values, state.positionRad);
+    if (this.#ramping) {
+      repairs |= RepairBit.StartRamp;
+      this.#ramping = !this.#arrived(action.values);
+    }
+    const { record } = this.#approved;
+    record[CommandSlot.kind] = CommandKind.Motion;
+    record[CommandSlot.epoch] = action.epoch;
+    record[CommandSlot.seq] = action.seq;
+    record[CommandSlot.row] = action.row;
+    record[CommandSlot.reason] = Reason.Ok;
+    return this.#mint(state, repairs, tick, nowNs, mode);
+  }
+
+  /**
+   * The safe action: brakes the command to rest within stop limits, then repeats it. The measured
+   * position is not followed: gravity would walk the arm. Before the gate ever knew where the
+   * robot is, there is no command to hold, and the kind is None.
+   */
+  approveSafe(
+    state: StateView,
+    reason: Reason,
+    tick: number,
+    nowNs: Instant,
+    mode: Mode,
+  ): ApprovedCommand {
+    if (!this.#seeded && this.#sees(state, reason, nowNs)) this.#seed(state);
+    if (this.#seeded) {
+      this.#limiter.brake();
+      this.#holding = this.#limiter.atRest;
+    }
+    this.#ramping = false;
+    const { record } = this.#approved;
+    record[CommandSlot.kind] = this.#seeded ? CommandKind.Hold : CommandKind.None;
+    record[CommandSlot.epoch] = state.epoch;
+    record[CommandSlot.seq] = 0;
+    record[CommandSlot.row] = 0;
+    record[CommandSlot.reason] = reason;
+    return this.#mint(state, 0, tick, nowNs, mode);
+  }
+
+  /**
+   * A person lets the robot move again. The held command stays when the robot is where droop can
+   * have taken it; otherwise the command is where the robot is. A brake that is still under way
+   * goes on: nothing may jump.
+   */
+  rearm(state: StateView): void {
+    assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
+    if (!allFinite(state.positionRad) || !this.#limiter.atRest) return;
+    if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
+    this.#holding = true;
+  }
+
+  /** Spends an approval: once, for its own tick. The sink asks; nobody else has a use for it. */
+  spend(command: ApprovedCommand, tick: number): void {
+    assert(command === this.#approved, "a command is sent only when this gate minted it");
+    assert(tick === this.#mintedTick, "a command is sent only in the tick it was minted for");
+    assert(!this.#spent, "a command is sent only once");
+    this.#spent = true;
+  }
+
+  #mint(
+    state: StateView,
+    repairs: number,
+    tick: number,
+    nowNs: Instant,
+    mode: Mode,
+  ): ApprovedCommand {
+    assert(this.#spent, "the approval of the last tick was sent");
+    assert(
+      Number.isSafeInteger(tick) && tick > this.#mintedTick,
+      "one approval per tick, in order",
+    );
+    this.#mintedTick = tick;
+    this.#spent = false;
+    this.#judgedOk = false;
+    this.#count(repairs);
+    this.#remember();
+    const { record } = this.#approved;
+    record[CommandSlot.tick] = tick;
+    record[CommandSlot.stampNs] = nowNs;
+    record[CommandSlot.expiresNs] = nowNs + this.#validityNs;
+    record[CommandSlot.mode] = mode;
+    record[CommandSlot.repairs] = repairs;
+    record[CommandSlot.stateStampNs] = state.stampNs;
+    this.#approved.values.set(this.#limiter.command);
+    return this.#approved;
+  }
+
+  #count(repairs: number): void {
+    for (let bit = 0; repairs >>> bit !== 0; bit += 1) {
+      if (((repairs >>> bit) & 1) === 1) this.repairCounts[bit] = this.repairCounts[bit]! + 1;
+    }
+  }
+
+  #seed(state: StateView): void {
+    this.#limiter.seed(state.positionRad);
+    this.#seeded = true;
+    this.#holding = true;
+    for (let row = 0; row < this.#historyRows; row += 1) this.#remember();
+  }
+
+  #remember(): void {
+    const { jointCount } = this.#limits;
+    const row = (this.#historyTick % this.#historyRows) * jointCount;
+    for (let joint = 0; joint < jointCount; joint += 1) {
+      this.#history[row + joint] = this.#limiter.command[joint]!;
+    }
+    this.#historyTick += 1;
+  }
+
+  /** The command that the robot should have reached by now. */
+  #commandAgo(joint: number): number {
+    const row = (this.#historyTick - this.#leadTicks[joint]!) % this.#historyRows;
+    return this.#history[row * this.#limits.jointCount + joint]!;
+  }
+
+  #sees(state: StateView, reason: Reason, nowNs: Instant): boolean {
+    if (isBlind(reason) || state.freshness(nowNs) !== Reason.Ok) return false;
+    return allFinite(state.positionRad);
+  }
+
+  #withinDroop(state: StateView): boolean {
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      if (this.#limits.isVelocity[joint] === 1) continue;
+      const sagRad = Math.abs(this.#limiter.command[joint]! - state.positionRad[joint]!);
+      if (sagRad > this.#droopRad[joint]!) return false;
+    }
+    return true;
+  }
+
+  #arrived(values: CommandVec): boolean {
+    for (let joint = 0; joint < values.length; joint += 1) {
+      if (values[joint] !== this.#limiter.command[joint]) return false;
+    }
+    return true;
+  }
+}
+
+/** The state says nothing reliable about where the robot is. */
+function isBlind(reason: Reason): boolean {
+  return (
+    reason === Reason.StaleState || reason === Reason.StampInFuture || reason === Reason.LowQuality
+  );
+}
+
+function allFinite(values: Float64Array): boolean {
+  for (let index = 0; index < values.length; index += 1) {
+    if (!Number.isFinite(values[index])) return false;
+  }
+  return true;
+}

@@ -1,0 +1,61 @@
+// The parts of the checks that need a Debian package: each with the program that shows it is here.
+// As root they are installed; anyone else is told the line to type, and the part counts as skipped.
+
+import { existsSync } from "node:fs";
+import { runCommand } from "./child-process.ts";
+
+const INSTALL_SECONDS_MAX = 180;
+
+type OptionalPart = {
+  readonly name: string;
+  /** Present when one of these files is. */
+  readonly shownBy: readonly string[];
+  readonly packages: readonly string[];
+};
+
+const parts: readonly OptionalPart[] = [
+  {
+    name: "cadence beside cyclictest",
+    shownBy: ["/usr/bin/cyclictest"],
+    packages: ["rt-tests"],
+  },
+  {
+    name: "arm64 binary under emulation",
+    shownBy: ["/usr/bin/qemu-aarch64-static", "/usr/bin/qemu-aarch64"],
+    packages: ["qemu-user-static"],
+  },
+  {
+    name: "arm64 binary's system libraries",
+    shownBy: ["/usr/aarch64-linux-gnu/lib/libc.so.6"],
+    packages: ["libc6-arm64-cross"],
+  },
+];
+
+/** Installs what it may, and returns a line for each part that is still missing. */
+export async function optionalParts(): Promise<string[]> {
+  const wanted = parts.filter(isMissing).flatMap((part) => part.packages);
+  if (wanted.length > 0 && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+    await install(wanted);
+  }
+  return parts.filter(isMissing).map((part) => {
+    const line = `skipped: ${part.name}: sudo apt-get install ${part.packages.join(" ")}`;
+    console.log(line);
+    return line;
+  });
+}
+
+const isMissing = (part: OptionalPart): boolean => !part.shownBy.some((file) => existsSync(file));
+
+/** Once with the package lists as they are, and once more after fetching them. */
+async function install(packages: readonly string[]): Promise<void> {
+  const argv = ["apt-get", "install", "-y", "--no-install-recommends", ...packages];
+  const options = {
+    secondsMax: INSTALL_SECONDS_MAX,
+    env: { DEBIAN_FRONTEND: "noninteractive" },
+  };
+  console.log(`installing ${packages.join(", ")}`);
+  if ((await runCommand(argv, options)).code === 0) return;
+  await runCommand(["apt-get", "update"], options);
+  const result = await runCommand(argv, options);
+  if (result.code !== 0) console.log(`apt-get failed: ${result.output.trim().split("\n").at(-1)}`);
+}
