@@ -25,7 +25,8 @@ export class FaultySensor implements RobotSensor {
   readonly faults: readonly SensorFault[];
   readonly #sensor: RobotSensor;
   readonly #delivered: readonly Float64Array[];
-  #originNs = instant(-1);
+  #hasOrigin = false;
+  #originNs = instant(0);
 
   constructor(
     sensor: RobotSensor,
@@ -46,7 +47,8 @@ export class FaultySensor implements RobotSensor {
 
   observeInto(snapshot: SensorSnapshot, nowNs: Instant): void {
     this.#sensor.observeInto(snapshot, nowNs);
-    if (this.#originNs < 0) this.#originNs = nowNs;
+    if (!this.#hasOrigin) this.#originNs = nowNs;
+    this.#hasOrigin = true;
     const sinceNs = elapsed(this.#originNs, nowNs);
     for (let index = 0; index < this.faults.length; index += 1) {
       this.faults[index]!.apply(snapshot, nowNs, sinceNs);

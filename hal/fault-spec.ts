@@ -127,7 +127,7 @@ function findSources(
   if (found.length === 0) refuse(text, column, `a source: ${names.join(", ")}`, name, names);
   const changesPayload = kind === "noise" || kind === "corrupt";
   if (changesPayload && found.some((index) => sources[index]?.kind === "image")) {
-    refuse(text, column, `a source of numbers for ${kind}`, "a source of images");
+    refuse(text, column, `a source without images for ${kind}`, name);
   }
   return found;
 }

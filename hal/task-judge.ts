@@ -44,9 +44,11 @@ export class TaskJudge {
   readonly #releaseM: number;
   /** Where the first object was at the last step. */
   readonly #beforeM = new Float64Array(3);
-  #beforeNs = instant(-1);
+  #hasBefore = false;
+  #beforeNs = instant(0);
   #beganNs = instant(0);
-  #metNs = instant(-1);
+  #isMet = false;
+  #metNs = instant(0);
 
   constructor(task: TaskProfile, robot: RobotProfile) {
     const object = task.objects[0];
@@ -65,8 +67,8 @@ export class TaskJudge {
     this.done = false;
     this.success = false;
     this.#beganNs = nowNs;
-    this.#beforeNs = instant(-1);
-    this.#metNs = instant(-1);
+    this.#hasBefore = false;
+    this.#isMet = false;
   }
 
   /** Judges this moment. Steps are in order of time. */
@@ -74,8 +76,8 @@ export class TaskJudge {
     const task = this.#task;
     if (task.kind === "none") return;
     const met = task.kind === "reach" ? this.#reached(truth) : this.#placed(truth, nowNs);
-    if (!met) this.#metNs = instant(-1);
-    else if (this.#metNs < 0) this.#metNs = nowNs;
+    if (met && !this.#isMet) this.#metNs = nowNs;
+    this.#isMet = met;
     if (met && !this.done && nowNs - this.#metNs >= task.dwellNs) this.success = true;
     if (this.success || nowNs - this.#beganNs >= task.timeLimitNs) this.done = true;
     this.rewardRatio = met ? 1 : this.#shaped(truth);
@@ -104,7 +106,8 @@ export class TaskJudge {
   #speedMPerS(objectPoses: Float64Array, nowNs: Instant): number {
     const lengthS = (nowNs - this.#beforeNs) / NS_PER_S;
     const movedM = distanceM(objectPoses, this.#beforeM);
-    const isFirst = this.#beforeNs < 0;
+    const isFirst = !this.#hasBefore;
+    this.#hasBefore = true;
     this.#beforeNs = nowNs;
     for (let axis = 0; axis < 3; axis += 1) this.#beforeM[axis] = objectPoses[axis]!;
     return isFirst ? Infinity : movedM / lengthS;

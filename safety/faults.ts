@@ -37,8 +37,8 @@ export type MotionLeft = "full" | "reduced" | "none";
 export type Persist = "at_once" | "no_action" | "stale" | "never";
 /** What ends it: its condition, an accepted reset, or a new process. */
 export type ClearRule = "whenClear" | "onOperator" | "onPowerCycle";
-/** A fault of a decision says nothing while nothing may move: the next start voids it anyway. */
-export type Subject = "decision" | "robot" | "runtime";
+/** A fault of the policy says nothing while nothing may move: a start voids its decisions anyway. */
+export type Subject = "policy" | "robot" | "runtime";
 export type FaultRow = {
   readonly fault: Fault;
   readonly name: string;
@@ -53,16 +53,16 @@ type Cells = readonly [string, Severity, MotionLeft, Persist, ClearRule, Subject
 
 // biome-ignore format: the columns are the point
 const table: Readonly<Record<keyof typeof Fault, Cells>> = {
-  //                name               severity    motion     persist      clear           subject
+  //               name               severity    motion     persist      clear           subject
   OperatorStop:   ["operator_stop",   "stop",     "none",    "at_once",   "onOperator",   "robot"],
   StaleState:     ["stale_state",     "stop",     "none",    "stale",     "whenClear",    "robot"],
   StampInFuture:  ["stamp_in_future", "stop",     "none",    "stale",     "whenClear",    "robot"],
   LowQuality:     ["low_quality",     "stop",     "none",    "stale",     "whenClear",    "robot"],
-  NoAction:       ["no_action",       "degraded", "none",    "no_action", "whenClear",    "decision"],
-  SchemaMismatch: ["schema_mismatch", "degraded", "none",    "no_action", "whenClear",    "decision"],
-  WidthMismatch:  ["width_mismatch",  "degraded", "none",    "no_action", "whenClear",    "decision"],
-  NotFinite:      ["not_finite",      "degraded", "none",    "no_action", "whenClear",    "decision"],
-  StartMismatch:  ["start_mismatch",  "degraded", "none",    "no_action", "whenClear",    "decision"],
+  NoAction:       ["no_action",       "degraded", "none",    "no_action", "whenClear",    "policy"],
+  SchemaMismatch: ["schema_mismatch", "degraded", "none",    "no_action", "whenClear",    "policy"],
+  WidthMismatch:  ["width_mismatch",  "degraded", "none",    "no_action", "whenClear",    "policy"],
+  NotFinite:      ["not_finite",      "degraded", "none",    "no_action", "whenClear",    "policy"],
+  StartMismatch:  ["start_mismatch",  "degraded", "none",    "no_action", "whenClear",    "policy"],
   // The gate has already counted its ticks.
   FollowingError: ["following_error", "stop",     "none",    "at_once",   "whenClear",    "robot"],
   // A late tick judges its own state by its own time, so it may move; lateness that stays may not.
@@ -70,8 +70,8 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   ControlMissed:  ["control_missed",  "stop",     "none",    "at_once",   "whenClear",    "runtime"],
   DriverLost:     ["driver_lost",     "latch",    "none",    "at_once",   "onPowerCycle", "robot"],
   // What it decided before stays good until its window is over.
-  PolicyLost:     ["policy_lost",     "degraded", "full",    "no_action", "whenClear",    "decision"],
-  PolicySlow:     ["policy_slow",     "degraded", "reduced", "never",     "whenClear",    "decision"],
+  PolicyLost:     ["policy_lost",     "degraded", "full",    "no_action", "whenClear",    "policy"],
+  PolicySlow:     ["policy_slow",     "degraded", "reduced", "never",     "whenClear",    "policy"],
   MainSlow:       ["main_slow",       "warning",  "full",    "never",     "whenClear",    "runtime"],
   Suspended:      ["suspended",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
 };

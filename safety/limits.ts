@@ -202,7 +202,8 @@ export class MotionLimiter {
 
   /**
    * Velocities that lead to the goals: the goals' own, and what closes the distance so that all
-   * joints arrive together. Velocity and acceleration scale the whole step, not single joints.
+   * joints arrive together. Velocity and acceleration scale the whole step, so that the path keeps
+   * its direction; only a joint that flies past its goal, or away from it, brakes by itself.
    */
   #chase(): void {
     const { isVelocity, jointCount, motionStepRadPerS, periodS, velocityRadPerSMax } = this.#limits;
@@ -233,8 +234,21 @@ export class MotionLimiter {
     }
     for (let joint = 0; joint < jointCount; joint += 1) {
       const velocity = this.velocityRadPerS[joint]!;
-      this.#next[joint] = velocity + changeRatio * (this.#next[joint]! * speedRatio - velocity);
+      const wanted = velocity + changeRatio * (this.#next[joint]! * speedRatio - velocity);
+      this.#next[joint] = isVelocity[joint] === 1 ? wanted : this.#notPast(joint, wanted);
     }
+  }
+
+  /** The velocity nearest to the wanted one that still stops at the goal, if motion allows it. */
+  #notPast(joint: number, wantedRadPerS: number): number {
+    const step = this.#limits.motionStepRadPerS[joint]!;
+    const { periodS } = this.#limits;
+    const distance = this.#distanceRad(joint);
+    const feed = this.#feedRadPerS[joint]!;
+    const before = this.velocityRadPerS[joint]!;
+    const most = feed + approachRadPerS(Math.max(0, distance), step, periodS);
+    const least = feed - approachRadPerS(Math.max(0, -distance), step, periodS);
+    return clamp(clamp(wantedRadPerS, least, most), before - step, before + step);
   }
 
   /** From the command to where the goal was one tick ago, given how fast it moves. */
@@ -307,5 +321,6 @@ export class MotionLimiter {
 
 function clamp(value: number, min: number, max: number): number {
   if (value < min) return min;
-  return value > max ? max : value;
+  if (value > max) return max;
+  return value;
 }

@@ -39,7 +39,7 @@ const motionlessMask = faultMask((row) => row.motion === "none");
 const keptMask = faultMask((row) => row.clear !== "whenClear");
 const resetMask = faultMask((row) => row.clear === "onOperator");
 /** Faults that count while nothing may move. */
-const stillMask = faultMask((row) => row.subject !== "decision" && row.severity !== "warning");
+const stillMask = faultMask((row) => row.subject !== "policy" && row.severity !== "warning");
 /** Faults that latch when they stay in SAFE_STOP. A remembered one is a memory, not a condition. */
 const stayMask = faultMask((row) => row.severity === "stop" && row.clear === "whenClear");
 const allMask = faultMask(() => true);
@@ -182,16 +182,13 @@ export class Supervisor {
     this.#stopEdge = false;
   }
 
-  /** Time counts against a fault from its second tick on, and is forgiven more slowly. */
+  /** The time since the last step counts as that step found each fault; it is forgiven slower. */
   #countHeld(before: number, elapsedNs: number): void {
     const heldNs = this.#heldNs;
     for (let fault = 0; fault < FAULT_COUNT; fault += 1) {
-      const bit = 1 << fault;
-      if ((this.#active & bit) === 0) {
-        heldNs[fault] = Math.max(0, heldNs[fault]! - elapsedNs * REFILL_RATIO);
-      } else if ((before & bit) !== 0) {
-        heldNs[fault] = heldNs[fault]! + elapsedNs;
-      }
+      const there = (before & (1 << fault)) !== 0;
+      const changeNs = there ? elapsedNs : -elapsedNs * REFILL_RATIO;
+      heldNs[fault] = Math.max(0, heldNs[fault]! + changeNs);
     }
   }
 

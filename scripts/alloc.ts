@@ -4,7 +4,7 @@
 // counter is blind and the proof void. The collector runs once per 8 MB, so 8 bytes a tick show.
 
 import { writeSync } from "node:fs";
-import { buildBenchCore } from "../runtime/core/bench-core.ts";
+import { buildBenchCore } from "../runtime/cli/bench-subject.ts";
 import { runCommand } from "./child-process.ts";
 
 const WARM_UP_TICKS = 50_000;

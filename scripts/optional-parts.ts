@@ -5,6 +5,8 @@ import { existsSync } from "node:fs";
 import { runCommand } from "./child-process.ts";
 
 const INSTALL_SECONDS_MAX = 180;
+/** Another apt may be at work; it is waited for. */
+const LOCK_WAIT = ["-o", "DPkg::Lock::Timeout=60"];
 
 type OptionalPart = {
   readonly name: string;
@@ -48,7 +50,7 @@ const isMissing = (part: OptionalPart): boolean => !part.shownBy.some((file) => 
 
 /** Once with the package lists as they are, and once more after fetching them. */
 async function install(packages: readonly string[]): Promise<void> {
-  const argv = ["apt-get", "install", "-y", "--no-install-recommends", ...packages];
+  const argv = ["apt-get", "install", "-y", "--no-install-recommends", ...LOCK_WAIT, ...packages];
   const options = {
     secondsMax: INSTALL_SECONDS_MAX,
     env: { DEBIAN_FRONTEND: "noninteractive" },

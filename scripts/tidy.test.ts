@@ -2,8 +2,9 @@
 // snippets are the oracle: no rule looks at another rule's verdict, and none reads the disk.
 
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { importTable } from "./tidy/import-table.ts";
-import { repositoryOf, sourceFile } from "./tidy/repository.ts";
+import { readRepository, repositoryOf, sourceFile } from "./tidy/repository.ts";
 import { rules, tidy } from "./tidy.ts";
 
 type Snippets = Readonly<Record<string, string>>;
@@ -149,6 +150,8 @@ const importCases: Case[] = [
     good: {
       "runtime/core/a.ts": 'import type { Robot } from "../../hal/robot.ts";\n',
       "runtime/core/a.test.ts": 'import { Robot } from "../../hal/robot.ts";\n',
+      "runtime/core/b.ts": 'export type { Robot } from "../../hal/robot.ts";\n',
+      "runtime/core/c.ts": 'export type Robot = import("../../hal/robot.ts").Robot;\n',
       "safety/b.ts": 'import type { RobotActuator } from "../hal/robot.ts";\n',
       "drivers/ur/c.ts":
         'import { b } from "./protocol.ts";\nimport { f } from "../../hal/bus.ts";\n',
@@ -171,6 +174,9 @@ const importCases: Case[] = [
       "runtime/main.ts": 'import { start } from "./compose.ts";\n',
       "runtime/compose.ts": 'new Worker(new URL("./workers/b.worker.ts", import.meta.url));\n',
       "runtime/workers/b.worker.ts": HEADER,
+      "hal/lazy.ts": 'export * from "./all.ts";\n',
+      "hal/all.ts": 'type Only = import("./only.ts").Only;\n',
+      "hal/only.ts": 'const lazy = import("./lazy.ts");\n',
       "hal/conformance.ts": HEADER,
       "hal/conformance.test.ts": 'import { c } from "./conformance.ts";\n',
       "scripts/tidy.ts": HEADER,
@@ -215,6 +221,7 @@ const nameCases: Case[] = [
       "safety/c.ts":
         '// Date\nconst a = Math.sqrt(2);\nconst text = "Date";\nrow.Date = { Date: 1 };\n',
       "safety/c.test.ts": "const a = Math.sin(1);\n",
+      "runtime/core/d.test.ts": "new Worker(url);\nprocess.exit(1);\n",
     },
   },
   {
@@ -242,9 +249,9 @@ const typeCases: Case[] = [
       "hal/b.ts":
         "export interface B {\n  size: readonly number[];\n  late: number | undefined;\n}\n",
       "hal/c.ts": "export type C = { wake: { p50: number } };\n",
-      "hal/d.ts": "export type D = { pass: number };\n",
+      "hal/d.ts": "export type D = { pass: number };\nexport type E = { speedMin: number };\n",
     },
-    at: ["hal/a.ts:2", "hal/b.ts:2", "hal/b.ts:3", "hal/c.ts:1", "hal/d.ts:1"],
+    at: ["hal/a.ts:2", "hal/b.ts:2", "hal/b.ts:3", "hal/c.ts:1", "hal/d.ts:1", "hal/d.ts:2"],
     good: {
       "hal/a.ts":
         "export type A = { speedRadPerSMax: number; stampNs: number; jointCount: number };\n",
@@ -342,11 +349,21 @@ test("every rule has a case", () => {
 test("every message says what to do", () => {
   const bad = cases.flatMap((each) => Object.entries(each.bad));
   const messages = bad.flatMap(([path, text]) => tidy(repositoryOf([sourceFile(path, text)])));
-  expect(messages.filter(({ message }) => !/[a-z].*[:,] .*[a-z]/.test(message))).toEqual([]);
+  const clear = /^(?!.*undefined).*[a-z].*[:,] .*[a-z]/;
+  expect(messages.filter(({ message }) => !clear.test(message))).toEqual([]);
 });
 
 test("the pure folders of the import table use no package", () => {
   const pure = ["contracts", "core", "shm", "kinematics", "safety"];
   const packages = importTable.filter((row) => pure.includes(row.zone)).map((row) => row.packages);
   expect(packages.flat()).toEqual([]);
+});
+
+test("the repository on disk is read with its scripts, and without what is fetched", () => {
+  const { files, paths } = readRepository(join(import.meta.dir, ".."));
+  const found = new Set(files.map((file) => file.path));
+  const wanted = ["CONTRIBUTING.md", "scripts/run", "scripts/setup.sh", "scripts/tidy/syntax.ts"];
+  const fetched = /^(node_modules|\.git|\.tools|\.cache|dist)\//;
+  expect(wanted.filter((path) => !found.has(path))).toEqual([]);
+  expect(paths.filter((path) => fetched.test(path))).toEqual([]);
 });

@@ -20,6 +20,8 @@ export type PictureOptions = {
 const IMAGE_SIDE_PX_MAX = 4_096;
 // Cells of the shadow map's side: 2 to 4 mm each for a table-top arm.
 const SHADOW_CELLS = 320;
+// What lies farther from the base throws no shadow: it would make the map coarse for all the rest.
+const SHADOW_REACH_M = 1.6;
 const GAMMA_STEPS = 4_095;
 
 export class CameraRenderer {
@@ -94,7 +96,7 @@ export class CameraRenderer {
     }
   }
 
-  /** Parallel rays from the light over a square that holds every shape but the table. */
+  /** Parallel rays from the light over a square that holds every near shape but the table. */
   #aimLight(frame: Float64Array): void {
     const { kinds, sizes } = this.scene;
     let rightMin = Number.POSITIVE_INFINITY,
@@ -104,9 +106,10 @@ export class CameraRenderer {
     for (let shape = 0; shape < kinds.length; shape += 1) {
       if (kinds[shape] === ShapeKind.Plane) continue;
       const slot = FrameSlot.shapes + SHAPE_SLOTS * shape;
-      const x = frame[slot]!,
-        y = frame[slot + 1]!,
-        z = frame[slot + 2]!;
+      const x = frame[slot]!;
+      const y = frame[slot + 1]!;
+      const z = frame[slot + 2]!;
+      if (x * x + y * y + z * z > SHADOW_REACH_M * SHADOW_REACH_M) continue;
       const reach = sizes[3 * shape]! + sizes[3 * shape + 1]! + sizes[3 * shape + 2]!;
       const right = LIGHT.right[0] * x + LIGHT.right[1] * y + LIGHT.right[2] * z;
       const up = LIGHT.up[0] * x + LIGHT.up[1] * y + LIGHT.up[2] * z;

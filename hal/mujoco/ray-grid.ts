@@ -2,8 +2,9 @@
 // far along the ray, and which shape. A pinhole camera and a parallel light are the same thing
 // here: origins and directions that are linear in column and row.
 //
-// Each shape is tried only on the rays that its bounding box can meet, so the cost follows what
-// is seen: 48 shapes at 224×224 take about 1 ms, where one library ray per pixel took 11 ms.
+// Each shape is tried only on the rays that its bounding box can meet, so the cost follows what is
+// seen: 48 shapes at 224×224 take 0.5 ms. The library's many-ray call takes 11 ms for that, and
+// misses some rays at thin boxes that its single ray, the oracle of the tests, hits.
 // Uses + − × ÷ √ only, so equal frames give equal bits on every machine. Allocates nothing.
 
 import { FrameSlot, SHAPE_SLOTS, ShapeKind } from "./scene.ts";

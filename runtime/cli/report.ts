@@ -30,6 +30,8 @@ export type RunReport = {
   /** Session seconds per wall second. */
   readonly realtimeFactor: number;
   readonly warnings: readonly string[];
+  /** Why the run could not go on as asked; undefined when it could. */
+  readonly failure: string | undefined;
   /** The command that goes on from here. */
   readonly next: string;
 };
@@ -65,11 +67,13 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     trace_hash: report.traceHash ?? null,
     lost_records: stats.lostCount,
     warnings: report.warnings,
+    failure: report.failure ?? null,
   };
 }
 
-/** 0 when the run ended as asked, 1 when it ended in a latched fault. */
+/** 0 when the run ended as asked, 1 when it ended in a latched fault or lost a thread. */
 export function exitCode(report: RunReport): 0 | 1 {
+  if (report.failure !== undefined) return 1;
   return report.stats.last[TickSlot.mode] === Mode.FaultLatched ? 1 : 0;
 }
 
@@ -108,6 +112,7 @@ export function formatReport(report: RunReport): string {
   if (report.traceHash !== undefined) lines.push(`  trace          ${report.traceHash}`);
   if (stats.lostCount > 0) lines.push(`  lost records   ${stats.lostCount} (main was too slow)`);
   for (const warning of report.warnings) lines.push(`  warning        ${warning}`);
+  if (report.failure !== undefined) lines.push(`  failure        ${report.failure}`);
   lines.push(report.next);
   return lines.join("\n");
 }

@@ -121,6 +121,7 @@ export async function runLockstep(options: RunOptions, hooks: RunHooks): Promise
     traceHash: hash.digest(),
     realtimeFactor: tick / robot.controlHz / wallS,
     warnings: runner.lastError === "" ? [] : [`the policy threw: ${runner.lastError}`],
+    failure: body.sim?.fault?.message,
     next: `Again, to the bit: the same command. In real time: holdfast run ${robot.name}`,
   };
 }
@@ -143,7 +144,7 @@ function lockstepHandle(
     cues.put(cue);
     return { accepted: true, text };
   };
-  const mode = (): string => modeNames[stats.path[stats.path.length - 1] ?? 0];
+  const mode = (): string => modeNames[stats.path[stats.path.length - 1] ?? 0] ?? "STARTING";
   return {
     status: () => statusOf(options, stats, task(), []),
     stop: give(OperatorCue.Stop, "stop asked"),

@@ -5,6 +5,7 @@ import { Mode, OperatorCue, modeNames } from "../contracts/mode.ts";
 import { EvidenceSlot, EVIDENCE_SLOT_COUNT, evidenceNames } from "../contracts/evidence.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
+import { FlightRecorder } from "../core/flight-recorder.ts";
 import { RunStats } from "../core/run-stats.ts";
 import { TraceHash } from "../core/trace-hash.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
@@ -17,6 +18,7 @@ import { RingReader } from "../shm/spsc-ring.ts";
 import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
 import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
+import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { realtimeWarnings } from "./realtime.ts";
 import type { RunReport } from "./report.ts";
 import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
@@ -28,6 +30,8 @@ import { statusOf } from "./run-status.ts";
 const POLL_MS = 20;
 /** A robot that is not at rest this long after a stop was asked is left to its driver. */
 const REST_MS_MAX = 1_500;
+/** Ticks kept for a dump: two seconds at 200 Hz. */
+const FLIGHT_TICKS = 400;
 /** Ticks at rest before the threads are stopped. */
 const REST_TICKS = 10;
 const JPEG_QUALITY_PERCENT = 80;
@@ -58,6 +62,9 @@ class StreamingRun {
   #warnings: readonly string[] = [];
   #lastJpeg: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   #pictureNs = -1;
+  readonly #flight: FlightRecorder;
+  #failure: string | undefined;
+  #lastMode: number = Mode.Starting;
   #restTicks = 0;
   #quitAsked = false;
   #end: () => void = () => undefined;
@@ -73,6 +80,7 @@ class StreamingRun {
     this.#hash = new TraceHash(plan.robot.joints.length);
     this.#ticks = new RingReader(arena.ring("ticks"));
     this.#tick = new Float64Array(size);
+    this.#flight = new FlightRecorder(FLIGHT_TICKS, size);
     this.#evidence = new RingReader(arena.ring("evidence"));
     this.#robotStatus = new LatestReader(arena.cell("robot-status"));
     this.#policyStatus = new LatestReader(arena.cell("policy-status"));
@@ -87,6 +95,8 @@ class StreamingRun {
     const threads = this.#threads;
     threads.onUnaskedEnd(({ name, why }) => {
       this.#hooks.note(`the ${name} thread ended: ${why}`);
+      this.#failure = `the ${name} thread ended: ${why}`;
+      if (name === "control") this.#dump(this.#failure);
       if (name === "control") this.#end();
       else threads.cue(name === "robot" ? OperatorCue.DriverLost : OperatorCue.PolicyLost);
     });
@@ -130,6 +140,8 @@ class StreamingRun {
     while (this.#ticks.takeInto(this.#tick)) {
       this.#stats.write(this.#tick);
       this.#hash.write(this.#tick);
+      this.#flight.write(this.#tick);
+      this.#noteLatch(this.#tick[TickSlot.mode]!);
       if (this.#quitAsked) this.#countRest(this.#tick);
     }
     while (this.#evidence.takeInto(this.#evidenceEntry)) {
@@ -143,6 +155,20 @@ class StreamingRun {
       this.#threads.cue(OperatorCue.Suspended);
     }
     this.#threads.words.beat(ThreadSlot.main);
+  }
+
+  #noteLatch(mode: number): void {
+    if (mode === Mode.FaultLatched && this.#lastMode !== mode) this.#dump("latched");
+    this.#lastMode = mode;
+  }
+
+  #dump(why: string): void {
+    try {
+      const path = dumpFlight(flightFolder(Bun.env), this.#options.plan, why, this.#flight);
+      this.#hooks.note(`the last ticks are in ${path}`);
+    } catch (error) {
+      this.#hooks.note(`Cannot write the last ticks: ${String(error)}`);
+    }
   }
 
   /** After a quit the run ends once the command stands still in a mode that does not move. */
@@ -231,6 +257,7 @@ class StreamingRun {
       traceHash: stats.lostCount === 0 ? this.#hash.digest() : undefined,
       realtimeFactor: (stats.lastNs - stats.firstNs) / 1e9 / wallS,
       warnings: this.#warnings,
+      failure: this.#failure,
       next: `Again: holdfast run ${this.#options.plan.robot.name}. Reproducible and faster: add --time lockstep`,
     };
   }

@@ -8,9 +8,9 @@
 /** Largest angle that `sin` and `cos` reduce exactly; 1e6 rad keeps k below 2^20. */
 export const ANGLE_RAD_MAX = 1_000_000;
 
-const PI = 3.141592653589793;
-const HALF_PI = 1.5707963267948966;
-const TWO_OVER_PI = 0.6366197723675814;
+const HALF_PI = Math.PI / 2;
+const QUARTER_PI = Math.PI / 4;
+const TWO_OVER_PI = 2 / Math.PI;
 // Adding and subtracting 1.5 * 2^52 rounds to the nearest whole number.
 const ROUNDER = 6755399441055744;
 // Half pi in three parts. The first two have 33 bits each, so k times either is exact.
@@ -38,7 +38,6 @@ const C16 = 1 / 20_922_789_888_000;
 const ATAN_1_4 = 0.24497866312686414;
 const ATAN_2_4 = 0.4636476090008061;
 const ATAN_3_4 = 0.6435011087932844;
-const QUARTER_PI = 0.7853981633974483;
 
 /** Sine of an angle in rad. NaN beyond ±ANGLE_RAD_MAX. */
 export function sin(angleRad: number): number {
@@ -62,17 +61,18 @@ export function cos(angleRad: number): number {
 
 /** Angle of the point (x, y) in rad, in [-pi, pi], zeros and infinities as in IEEE 754. */
 export function atan2(y: number, x: number): number {
-  if (y !== y || x !== x) return Number.NaN;
+  if (Number.isNaN(y) || Number.isNaN(x)) return Number.NaN;
   const yNegative = y < 0 || (y === 0 && 1 / y < 0);
   const xNegative = x < 0 || (x === 0 && 1 / x < 0);
   const yAbs = y < 0 ? -y : y;
   const xAbs = x < 0 ? -x : x;
   let angleRad: number;
   if (yAbs === 0) angleRad = 0;
-  else if (yAbs === xAbs) angleRad = QUARTER_PI; // also two infinities
+  else if (yAbs === xAbs)
+    angleRad = QUARTER_PI; // also two infinities
   else if (yAbs < xAbs) angleRad = atanUnit(yAbs / xAbs);
   else angleRad = HALF_PI - atanUnit(xAbs / yAbs);
-  if (xNegative) angleRad = PI - angleRad;
+  if (xNegative) angleRad = Math.PI - angleRad;
   return yNegative ? -angleRad : angleRad;
 }
 

@@ -47,12 +47,30 @@ function frame(position: readonly number[], wxyz: readonly number[]): Matrix {
 
 const turn = (angle: number): Matrix => denavitHartenberg(0, 0, 0, angle);
 
+// 0.707107 in the table.
+const HALF = Math.SQRT1_2;
+
 const so101Rows: readonly (readonly [readonly number[], readonly number[]])[] = [
-  [[0.0388353, 0, 0.0624], [0, 0, -1, 0]],
-  [[-0.0303992, -0.0182778, -0.0542], [0.5, -0.5, -0.5, -0.5]],
-  [[-0.11257, -0.028, 0], [0.707107, 0, 0, 0.707107]],
-  [[-0.1349, 0.0052, 0], [0.707107, 0, 0, -0.707107]],
-  [[0, -0.0611, 0.0181], [0.0172091, -0.0172091, 0.706897, 0.706897]],
+  [
+    [0.0388353, 0, 0.0624],
+    [0, 0, -1, 0],
+  ],
+  [
+    [-0.0303992, -0.0182778, -0.0542],
+    [0.5, -0.5, -0.5, -0.5],
+  ],
+  [
+    [-0.11257, -0.028, 0],
+    [HALF, 0, 0, HALF],
+  ],
+  [
+    [-0.1349, 0.0052, 0],
+    [HALF, 0, 0, -HALF],
+  ],
+  [
+    [0, -0.0611, 0.0181],
+    [0.0172091, -0.0172091, 0.706897, 0.706897],
+  ],
 ];
 
 function so101Tool(q: readonly number[]): Matrix {
@@ -60,7 +78,7 @@ function so101Tool(q: readonly number[]): Matrix {
   for (const [index, [position, wxyz]] of so101Rows.entries()) {
     tool = multiply(multiply(tool, frame(position, wxyz)), turn(q[index]!));
   }
-  return multiply(tool, frame([-0.0079, -0.000218, -0.0981274], [0.707107, 0, 0.707107, 0]));
+  return multiply(tool, frame([-0.0079, -0.000218, -0.0981274], [HALF, 0, HALF, 0]));
 }
 
 /** Random numbers in [0, 1), the same in every run. */
@@ -93,7 +111,10 @@ function worst(robotName: string, oracle: (q: readonly number[]) => Matrix) {
     const expected = oracle([...position]);
     const [x, y, z, qx, qy, qz, qw] = [...pose] as [number, ...number[]];
     const found = frame([x, y!, z!], [qw!, qx!, qy!, qz!]);
-    distanceM = Math.max(distanceM, Math.hypot(...[0, 1, 2].map((i) => found[i]![3]! - expected[i]![3]!)));
+    distanceM = Math.max(
+      distanceM,
+      Math.hypot(...[0, 1, 2].map((i) => found[i]![3]! - expected[i]![3]!)),
+    );
     for (const i of [0, 1, 2]) {
       for (const j of [0, 1, 2]) {
         axisError = Math.max(axisError, Math.abs(found[i]![j]! - expected[i]![j]!));
@@ -109,7 +130,7 @@ test("the UR5e's flange is where the manufacturer's DH rows put it, within a nan
   expect(axisError).toBeLessThan(1e-9);
 });
 
-// The table has six digits; at half a metre the last one is worth a micrometre.
+// The table has six digits; half a metre away the last one is worth a micrometre.
 test("the SO-101's tool is where its table of body frames puts it, within two micrometres", () => {
   const { distanceM, axisError } = worst("so101", so101Tool);
   expect(distanceM).toBeLessThan(2e-6);
@@ -128,38 +149,44 @@ test("a pose's quaternion has length one and the robot's other joints do not mov
   expect([...chain.path]).toEqual([0, 1, 2, 3, 4]);
 });
 
-test.each(["ur5e", "so101"])("the Jacobian of %s is the slope of its forward kinematics", (name) => {
-  const robot = loadRobot(name);
-  const chain = new Chain(robot);
-  const count = robot.joints.length;
-  const jacobian = new Float64Array(6 * count);
-  const before = new Float64Array(7);
-  const after = new Float64Array(7);
-  const random = seeded(11);
-  const half = 1e-5;
-  let largest = 0;
-  for (let trial = 0; trial < 100; trial += 1) {
-    const position = randomPose(robot, random);
-    chain.jacobianInto(jacobian, position);
-    for (let joint = 0; joint < count; joint += 1) {
-      const at = position[joint]!;
-      position[joint] = at - half;
-      chain.forwardInto(before, position);
-      position[joint] = at + half;
-      chain.forwardInto(after, position);
-      position[joint] = at;
-      const slope = slopeOf(before, after, 2 * half);
-      for (let row = 0; row < 6; row += 1) {
-        largest = Math.max(largest, Math.abs(slope[row]! - jacobian[row * count + joint]!));
+test.each(["ur5e", "so101"])(
+  "the Jacobian of %s is the slope of its forward kinematics",
+  (name) => {
+    const robot = loadRobot(name);
+    const chain = new Chain(robot);
+    const count = robot.joints.length;
+    const jacobian = new Float64Array(6 * count);
+    const before = new Float64Array(7);
+    const after = new Float64Array(7);
+    const random = seeded(11);
+    const half = 1e-5;
+    let largest = 0;
+    for (let trial = 0; trial < 100; trial += 1) {
+      const position = randomPose(robot, random);
+      chain.jacobianInto(jacobian, position);
+      for (let joint = 0; joint < count; joint += 1) {
+        const at = position[joint]!;
+        position[joint] = at - half;
+        chain.forwardInto(before, position);
+        position[joint] = at + half;
+        chain.forwardInto(after, position);
+        position[joint] = at;
+        const slope = slopeOf(before, after, 2 * half);
+        for (let row = 0; row < 6; row += 1) {
+          largest = Math.max(largest, Math.abs(slope[row]! - jacobian[row * count + joint]!));
+        }
       }
     }
-  }
-  expect(largest).toBeLessThan(1e-8);
-});
+    expect(largest).toBeLessThan(1e-8);
+  },
+);
 
 /** Linear and angular velocity between two near poses: the vector part of dq * conj(q), doubled. */
 function slopeOf(before: Float64Array, after: Float64Array, span: number): number[] {
-  const [x, y, z, w] = [3, 4, 5, 6].map((i) => (before[i]! + after[i]!) / 2) as [number, ...number[]];
+  const [x, y, z, w] = [3, 4, 5, 6].map((i) => (before[i]! + after[i]!) / 2) as [
+    number,
+    ...number[],
+  ];
   const [dx, dy, dz, dw] = [3, 4, 5, 6].map((i) => (after[i]! - before[i]!) / span) as [
     number,
     ...number[],

@@ -25,7 +25,7 @@ export class Chain {
   #origins: Float64Array[] = [];
   #axes: Float64Array;
   #tool: Float64Array;
-  /** Of the last call: origin (3) and unit axis (3) of each joint of the path, in the base frame. */
+  /** Of the last call, per joint of the path, in the base frame: origin (3), unit axis (3). */
   #hinges: Float64Array;
   #frame = new Float64Array(POSE_SLOTS);
   #turn = new Float64Array(POSE_SLOTS);
@@ -36,12 +36,12 @@ export class Chain {
     this.path = Int32Array.from(path);
     this.#axes = new Float64Array(path.length * 3);
     this.#hinges = new Float64Array(path.length * 6);
-    let reachM = Math.hypot(...robot.toolM);
+    let reachM = lengthOf(robot.toolM);
     for (const [link, index] of path.entries()) {
       const joint = robot.joints[index]!;
       this.#origins.push(poseOf(joint.originM, joint.originWxyz));
       this.#axes.set(joint.axis, link * 3);
-      if (link > 0) reachM += Math.hypot(...joint.originM);
+      if (link > 0) reachM += lengthOf(joint.originM);
     }
     this.#tool = poseOf(robot.toolM, robot.toolWxyz);
     this.reachM = reachM;
@@ -134,6 +134,10 @@ function pathTo(robot: ChainProfile, tip: string): number[] {
     name = robot.joints[index]!.parent;
   }
   return path;
+}
+
+function lengthOf([x, y, z]: readonly [number, number, number]): number {
+  return Math.sqrt(x * x + y * y + z * z);
 }
 
 function poseOf(positionM: readonly number[], wxyz: readonly number[]): Float64Array {

@@ -17,7 +17,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** Solves for poses drawn in joint space; counts results, and checks found ones with a new chain. */
+/** Solves for poses drawn in joint space, counts results and measures what was found. */
 function roundTrips(robotName: string, options: InverseOptions) {
   const robot = loadRobot(robotName);
   const solver = new InverseSolver(robot);

@@ -119,8 +119,7 @@ export class InverseSolver {
         stalledCount = 0;
       } else {
         stalledCount += 1;
-        // Negated in the caller's favour: a target that is not a number stalls at once.
-        if (stalledCount > STALL_COUNT_MAX || squaredError !== squaredError) return false;
+        if (stalledCount > STALL_COUNT_MAX || Number.isNaN(squaredError)) return false;
       }
       this.#weighJacobian(options);
       this.#freezeAtLimits();
@@ -161,7 +160,8 @@ export class InverseSolver {
     for (let column = 0; column < count; column += 1) {
       toLocalInPlace(jacobian, 3 * count + column, count, this.#pose);
       for (let row = 0; row < JACOBIAN_ROWS; row += 1) {
-        jacobian[row * count + column] = jacobian[row * count + column]! * options.weightRatios[row]!;
+        jacobian[row * count + column] =
+          jacobian[row * count + column]! * options.weightRatios[row]!;
       }
     }
   }

@@ -6,7 +6,7 @@ import { atan2 } from "../contracts/trig.ts";
 
 export const POSE_SLOTS = 7;
 
-/** The pose `inner`, given in the frame `outer`, in the frame `outer` is given in. `out` may be either. */
+/** The pose `inner`, given in the frame of `outer`, as seen from outside. `out` may be either. */
 export function composeInto(out: Float64Array, outer: Float64Array, inner: Float64Array): void {
   const ox = outer[3]!;
   const oy = outer[4]!;

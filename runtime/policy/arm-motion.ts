@@ -77,7 +77,7 @@ export class ArmMotion implements Plan {
   }
 
   hasDeparted(state: StateView): boolean {
-    return this.#writer.hasDeparted(state, this);
+    return this.#writer.hasDeparted(state, this, this.#isClosing ? this.#gripper : -1);
   }
 
   /** One straight motion of all joints; the jaw goes to `gripperRad`, or stays as it is. */

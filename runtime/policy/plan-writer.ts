@@ -63,10 +63,14 @@ export class PlanWriter {
     }
   }
 
-  /** True when the robot was not where the plan had it: it was held back, or put elsewhere. */
-  hasDeparted(state: StateView, plan: Plan): boolean {
+  /**
+   * True when the robot was not where the plan had it: it was held back, or put elsewhere. A joint
+   * whose plan depends on what it meets may be left out.
+   */
+  hasDeparted(state: StateView, plan: Plan, exceptJoint = -1): boolean {
     plan.sampleInto(this.#row, state.stampNs);
     for (let joint = 0; joint < this.#row.length; joint += 1) {
+      if (joint === exceptJoint) continue;
       const off = Math.abs(this.#row[joint]! - state.command[joint]!);
       // Negated, so that NaN counts as departed.
       if (!(off <= this.#departureRad[joint]!)) return true;

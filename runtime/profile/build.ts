@@ -16,6 +16,7 @@ import type {
 } from "../contracts/profile.ts";
 import { duration, milliseconds, NS_PER_S } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
+import { lengthOf } from "./common-rules.ts";
 import type { Tree } from "./tree.ts";
 
 type Triple = readonly [number, number, number];
@@ -222,7 +223,7 @@ function choice<const T extends string>(tree: Tree, pointer: string, known: read
 }
 
 function unit(parts: readonly number[]): readonly number[] {
-  const length = Math.hypot(...parts);
+  const length = lengthOf(parts);
   return length === 1 ? parts : parts.map((part) => part / length);
 }
 

@@ -33,11 +33,16 @@ export function checkUnique(tree: Tree, list: string, key: string): void {
   }
 }
 
+/** Not `Math.hypot`: engines differ in its last bit, and profiles feed what is replayed. */
+export function lengthOf(parts: readonly number[]): number {
+  return Math.sqrt(parts.reduce((sum, part) => sum + part * part, 0));
+}
+
 /** A vector or quaternion has length one. */
 export function checkUnit(tree: Tree, pointer: string): void {
   const parts = tree.numbers(pointer);
   if (parts.length === 0) return;
-  const length = Math.hypot(...parts);
+  const length = lengthOf(parts);
   if (Math.abs(length - 1) > UNIT_TOLERANCE) {
     const found = `length ${Number(length.toPrecision(6))}`;
     tree.report(pointer, "a vector of length 1", found);
@@ -65,7 +70,7 @@ export function checkWithin(tree: Tree, pointer: string, lower: string, upper: s
   }
 }
 
-/** The last two parts of a pointer that belong together: `motion/jerk` of `/joints/0/motion/jerk`. */
+/** How a message calls a field: by its key, and by its owner where that is no list entry. */
 function nameOf(pointer: string): string {
   const parts = pointer.split("/");
   const owner = parts.at(-2) ?? "";

@@ -108,7 +108,14 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   const robot = applyChoice(tree, choice, base.robot, base.tree);
   const { name, description, policy } = choice;
   const task = choice.task ?? robot.defaultTask;
-  return { name, description, path: tree.file, robot, task, ...(policy !== undefined && { policy }) };
+  return {
+    name,
+    description,
+    path: tree.file,
+    robot,
+    task,
+    ...(policy !== undefined && { policy }),
+  };
 }
 
 function applyChoice(

@@ -49,7 +49,8 @@ function placeOf({ file, line, column, field }: ProfileProblem): string {
 /** A value as a message shows it: short, on one line. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
+  if (Array.isArray(value))
+    return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (typeof value === "object" && value !== null) return "a mapping";
   if (typeof value === "number") return String(value);
   const text = JSON.stringify(value);

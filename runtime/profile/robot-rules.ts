@@ -71,7 +71,11 @@ function checkSources(tree: Tree, joints: readonly string[]): void {
       const name = tree.text(entry);
       checkJointName(tree, entry, joints);
       if (readBy.has(name)) {
-        tree.report(entry, "each joint read once", `${show(name)}, also read by ${readBy.get(name)}`);
+        tree.report(
+          entry,
+          "each joint read once",
+          `${show(name)}, also read by ${readBy.get(name)}`,
+        );
       }
       readBy.set(name, tree.text(`${source}/id`));
     }

@@ -14,7 +14,7 @@ import type { Tree } from "./tree.ts";
 export const profileKinds = ["robot", "task", "deployment"] as const;
 export type ProfileKind = (typeof profileKinds)[number];
 
-const schemas = { robot: robotSchema, task: taskSchema, deployment: deploymentSchema };
+export const schemas = { robot: robotSchema, task: taskSchema, deployment: deploymentSchema };
 const compiled = new Map<ProfileKind, ValidateFunction>();
 
 /** Notes in the tree whatever the schema of `kind` forbids. */
@@ -31,7 +31,9 @@ export function checkSchema(tree: Tree, kind: ProfileKind): void {
 function validatorOf(kind: ProfileKind): ValidateFunction {
   const known = compiled.get(kind);
   if (known !== undefined) return known;
-  const validate = new Ajv2020({ allErrors: true, verbose: true }).compile(schemas[kind]);
+  // The schemas are ours and a test judges them: checking them here would double the start-up cost.
+  const options = { allErrors: true, verbose: true, validateSchema: false };
+  const validate = new Ajv2020(options).compile(schemas[kind]);
   compiled.set(kind, validate);
   return validate;
 }
@@ -77,7 +79,7 @@ function expectation(error: ErrorObject, params: Record<string, unknown>): strin
     case "const":
       return show(params["allowedValue"]);
     case "enum":
-      return oneOf(params["allowedValues"] as string[], String(error.data));
+      return oneOf(params["allowedValues"] as string[], textOf(error.data));
     case "pattern":
       return "a name of lower-case letters, digits, - and _, a letter first";
     case "minimum":
@@ -98,6 +100,8 @@ function expectation(error: ErrorObject, params: Record<string, unknown>): strin
       return `what the schema asks: ${error.message ?? error.keyword}`;
   }
 }
+
+const textOf = (data: unknown): string => (typeof data === "string" ? data : "");
 
 function entryCount(bound: string, limit: string, error: ErrorObject): string {
   const { minItems, maxItems } = error.parentSchema ?? {};

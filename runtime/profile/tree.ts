@@ -13,9 +13,10 @@ import type { ProfileProblem } from "./problem.ts";
 export const PROFILE_SIZE_BYTES_MAX = 256 * 1024;
 /** The deepest profile goes six levels down. */
 const DEPTH_MAX = 16;
-// Brackets in comments and quotes count too. The parser recurses, and takes seconds over a file of
-// opening brackets before its stack ends, so such a file never reaches it.
-const BRACKET_DEPTH_MAX = 64;
+// Counted without regard to quotes and comments. The parser recurses, and takes seconds over a file
+// of opening brackets before its stack ends, so such a file never reaches it.
+const NESTING_COUNT_MAX = 64;
+const LIST_MARKS = new RegExp(`(?:[-?:][ \\t]+){${NESTING_COUNT_MAX}}`);
 // Syntax errors beyond these follow from the first.
 const SYNTAX_ERROR_COUNT_MAX = 5;
 
@@ -47,16 +48,13 @@ export class Tree {
     if (Buffer.byteLength(text) > PROFILE_SIZE_BYTES_MAX) {
       throw fileError(file, `at most ${PROFILE_SIZE_BYTES_MAX} bytes`, "a larger file");
     }
-    if (isDeeplyBracketed(text)) {
-      throw fileError(file, `at most ${BRACKET_DEPTH_MAX} open brackets`, "more");
+    if (isDeeplyNested(text)) {
+      throw fileError(file, `at most ${NESTING_COUNT_MAX} brackets or list marks in a row`, "more");
     }
     const document = parseDocument(text, { ...PARSE_OPTIONS, lineCounter: this.#lines });
     for (const error of document.errors.slice(0, SYNTAX_ERROR_COUNT_MAX)) {
-      // Block lists nest too; the parser says so itself when its stack ends.
-      const isDeep = error.code === "RESOURCE_EXHAUSTION";
-      const why = isDeep ? "nested too deep" : error.message.split("\n", 1)[0]!;
+      const why = error.message.split("\n", 1)[0]!;
       this.#add("", error.pos[0], "valid YAML", `a syntax error: ${why}`);
-      if (isDeep) break;
     }
     if (document.directives?.yaml.explicit === true) {
       this.#add("", 0, "no %YAML directive", "one");
@@ -118,7 +116,12 @@ export class Tree {
   }
 
   /** Notes a problem with the value at a pointer, or with its key; the first of a field counts. */
-  report(pointer: string, expected: string, found?: string, where: "value" | "key" = "value"): void {
+  report(
+    pointer: string,
+    expected: string,
+    found?: string,
+    where: "value" | "key" = "value",
+  ): void {
     if (this.#reported.has(pointer)) return;
     const entry = this.#entries.get(pointer) ?? this.#entries.get(parentOf(pointer));
     const offset = (where === "key" ? entry?.keyOffset : entry?.offset) ?? 0;
@@ -155,7 +158,9 @@ export class Tree {
     } else if (isMap(node)) {
       value = this.#walkMap(node.items, pointer, depth);
     } else if (isSeq(node)) {
-      value = node.items.map((item, i) => this.#walk(item, `${pointer}/${i}`, undefined, depth + 1));
+      value = node.items.map((item, i) =>
+        this.#walk(item, `${pointer}/${i}`, undefined, depth + 1),
+      );
     } else if (isScalar(node)) {
       value = node.value;
       if (typeof value === "number" && !Number.isFinite(value)) {
@@ -194,13 +199,13 @@ export class Tree {
   }
 }
 
-function isDeeplyBracketed(text: string): boolean {
+function isDeeplyNested(text: string): boolean {
   let depth = 0;
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
     depth = bracket === "[" || bracket === "{" ? depth + 1 : Math.max(0, depth - 1);
-    if (depth > BRACKET_DEPTH_MAX) return true;
+    if (depth > NESTING_COUNT_MAX) return true;
   }
-  return false;
+  return LIST_MARKS.test(text);
 }
 
 export const escapePointer = (key: string): string =>

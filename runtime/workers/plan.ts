@@ -83,13 +83,8 @@ export const RobotStatusSlot = {
 export const ROBOT_STATUS_SLOT_COUNT = 9;
 
 /** Slots of the cell in which the policy thread tells main how it goes. */
-export const PolicyStatusSlot = {
-  actCount: 0,
-  throwCount: 1,
-  safeTicks: 2,
-  safeEpisodes: 2 + REASON_COUNT,
-} as const;
-export const POLICY_STATUS_SLOT_COUNT = 2 + 2 * REASON_COUNT;
+export const PolicyStatusSlot = { safeTicks: 0, safeEpisodes: REASON_COUNT } as const;
+export const POLICY_STATUS_SLOT_COUNT = 2 * REASON_COUNT;
 
 /** Slots of the cell that names the newest camera picture. */
 export const PictureSlot = { slot: 0, arenaSeq: 1, stampNs: 2, widthPx: 3, heightPx: 4 } as const;

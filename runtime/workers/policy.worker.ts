@@ -32,8 +32,6 @@ let told = "";
 
 function publishStatus(): void {
   const { record } = status;
-  record[PolicyStatusSlot.actCount] = runner.actCount;
-  record[PolicyStatusSlot.throwCount] = runner.throwCount;
   for (let reason = 0; reason < REASON_COUNT; reason += 1) {
     record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
     record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;

@@ -39,7 +39,8 @@ export const importTable: readonly ImportRow[] = [
     zone: "core",
     may: ["contracts", "core", "safety"],
     mayTypes: { hal: "any" },
-    ...PURE,
+    packages: [],
+    builtins: ["node:crypto"], // the trace hash
   },
   { prefix: "runtime/kinematics/", zone: "kinematics", may: ["contracts", "kinematics"], ...PURE },
   {

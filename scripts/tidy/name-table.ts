@@ -67,6 +67,7 @@ export const nameTable: readonly NameBan[] = [
       "runtime/awp/server.ts",
       "runtime/link/grpc-",
       "runtime/main.ts",
+      "runtime/compose.ts",
       "scripts/",
       "firmware-tests/",
     ],

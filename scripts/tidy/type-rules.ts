@@ -22,8 +22,8 @@ const unitSuffix = perFile("unit-suffix", (file, report) => {
       const name = nameOf(field);
       const owner = above.findLast((each) => each.type === "TSPropertySignature");
       if (saysUnit(name) || (owner !== undefined && isQualified(name, nameOf(owner)))) return;
-      const example = `${name}Ns, ${name}Rad, ${name}Count`;
-      report(lineOf(file, field.start), `${name}: a number says its unit, as in ${example}`);
+      const message = `${name}: end it with a unit or Count, as scripts/tidy/unit-table.ts lists`;
+      report(lineOf(file, field.start), message);
     });
   });
 });

@@ -3,7 +3,7 @@
 
 /** Suffixes in camel case, as they end a name: `stampNs`, `velocityRadPerSMax` before its `Max`. */
 export const unitSuffixes: readonly string[] = [
-  ...["Ns", "Us", "Ms", "S", "Min"],
+  ...["Ns", "Us", "Ms", "S"],
   ...["Hz", "Ppm", "Baud"],
   ...["Rad", "RadPerS", "RadPerS2", "RadPerS3", "RadPerNs"],
   ...["Nm", "NmPerRad", "NmSPerRad", "N", "M", "M2", "M3", "MPerS", "MPerS2", "Mm", "Kg", "KgM2"],
@@ -21,19 +21,19 @@ export const qualifiers: readonly string[] = [
 export const plainWords: readonly string[] = [
   ...["index", "seq", "epoch", "tick", "ticks", "slot", "row", "rows", "line", "column", "joint"],
   ...["version", "seed", "code", "reason", "mode", "cue", "kind", "bit", "bits", "mask", "status"],
-  ...["id", "port", "pid", "fd", "priority", "cpu", "session", "repairs", "generation", "signal"],
   ...[
-    "x",
-    "y",
-    "z",
-    "w",
-    "horizon",
-    "width",
-    "height",
-    "depth",
-    "factor",
-    "score",
-    "reward",
-    "gain",
+    "id",
+    "port",
+    "pid",
+    "uid",
+    "fd",
+    "priority",
+    "cpu",
+    "session",
+    "repairs",
+    "generation",
+    "signal",
   ],
+  ...["x", "y", "z", "w", "axis", "wxyz", "rgba", "shape", "offset", "width", "height"],
+  ...["horizon", "factor", "score", "reward", "gain", "words", "fingerprint"],
 ];

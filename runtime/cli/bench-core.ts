@@ -1,0 +1,135 @@
+// `holdfast bench core|gate|sim`: how much faster than real time the core runs with a kinematic
+// robot, what the gate alone costs, and how fast the physics world steps. Best of several runs: a
+// shared machine only ever makes them slower.
+
+import { SimBackend } from "../../hal/sim-backend.ts";
+import { loadEngine } from "../../hal/mujoco/engine.ts";
+import { ActionSample } from "../contracts/action-sample.ts";
+import { Mode } from "../contracts/mode.ts";
+import { Reason } from "../contracts/reason.ts";
+import { duration, instant } from "../contracts/units.ts";
+import { tickTimeNs } from "../core/pacer.ts";
+import { commandFingerprint } from "../policy/adapter.ts";
+import { loadRobot, loadTask } from "../profile/load.ts";
+import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
+import { buildBenchCore } from "./bench-subject.ts";
+
+const ROUNDS = 5;
+const WARM_UP_TICKS = 50_000;
+const CORE_TICKS = 200_000;
+const GATE_CALLS = 500_000;
+const SIM_TICKS = 4_000;
+
+export type BenchFigure = {
+  readonly bench: string;
+  readonly robot: string;
+  /** Best of the rounds. */
+  readonly nsPerCall: number;
+  readonly callsPerS: number;
+  readonly realtimeFactor: number;
+  readonly goal: string;
+  readonly met: boolean;
+};
+
+const clock = (): SystemClock => new SystemClock(sessionOrigin(), duration(0), { stopped: false });
+
+/** Lowest time per call of `ROUNDS` rounds, ns. */
+function bestNs(count: number, round: () => void): number {
+  const time = clock();
+  let best = Infinity;
+  for (let index = 0; index < ROUNDS; index += 1) {
+    const fromNs = time.nowNs();
+    round();
+    best = Math.min(best, (time.nowNs() - fromNs) / count);
+  }
+  return best;
+}
+
+export function benchCore(robotName: string): BenchFigure {
+  const { core, tick } = buildBenchCore(robotName);
+  for (let index = 0; index < WARM_UP_TICKS; index += 1) tick();
+  const nsPerCall = bestNs(CORE_TICKS, () => {
+    for (let index = 0; index < CORE_TICKS; index += 1) tick();
+  });
+  const realtimeFactor = core.profile.periodNs / nsPerCall;
+  return {
+    bench: "core",
+    robot: robotName,
+    nsPerCall,
+    callsPerS: 1e9 / nsPerCall,
+    realtimeFactor,
+    goal: "at least 1000 times real time (R13)",
+    met: realtimeFactor >= 1_000,
+  };
+}
+
+/** Gate and sink in motion: a target that moves each tick, every limit at work. */
+export function benchGate(robotName: string): BenchFigure {
+  const { core, tick } = buildBenchCore(robotName);
+  for (let index = 0; index < WARM_UP_TICKS; index += 1) tick();
+  const { gate, sink, state } = core;
+  const action = new ActionSample(core.profile.joints.length);
+  action.schemaFingerprint = commandFingerprint(core.profile);
+  action.width = core.profile.joints.length;
+  let calls = core.tick;
+  const nsPerCall = bestNs(GATE_CALLS, () => {
+    for (let index = 0; index < GATE_CALLS; index += 1) {
+      calls += 1;
+      for (let joint = 0; joint < action.values.length; joint += 1) {
+        action.values[joint] = state.positionRad[joint]! + ((calls + joint) % 100) * 0.001;
+      }
+      const nowNs = tickTimeNs(calls, core.profile.controlHz, 1);
+      if (gate.judge(action, state) === Reason.Ok) {
+        sink.submit(gate.approveMotion(action, state, calls, nowNs, Mode.Running), calls);
+      }
+    }
+  });
+  return {
+    bench: "gate",
+    robot: robotName,
+    nsPerCall,
+    callsPerS: 1e9 / nsPerCall,
+    realtimeFactor: core.profile.periodNs / nsPerCall,
+    goal: "at most 2 µs (P5)",
+    met: nsPerCall <= 2_000,
+  };
+}
+
+/** Physics, sensors and task as a run has them, without a policy. */
+export async function benchSim(robotName: string): Promise<BenchFigure> {
+  const robot = loadRobot(robotName);
+  const task = loadTask(robot.defaultTask);
+  const sources = [...robot.sources, ...task.sources];
+  const body = new SimBackend({ engine: await loadEngine(), robot, task, sources });
+  body.advanceTo(instant(0));
+  body.activate(instant(0));
+  let tick = 0;
+  const round = (): void => {
+    for (let index = 0; index < SIM_TICKS; index += 1) {
+      tick += 1;
+      body.advanceTo(tickTimeNs(tick, robot.controlHz, 1));
+    }
+  };
+  round();
+  const nsPerCall = bestNs(SIM_TICKS, round);
+  body.close();
+  return {
+    bench: "sim",
+    robot: robotName,
+    nsPerCall,
+    callsPerS: 1e9 / nsPerCall,
+    realtimeFactor: robot.periodNs / nsPerCall,
+    goal: "at least 30 times real time",
+    met: robot.periodNs / nsPerCall >= 30,
+  };
+}
+
+export function formatBench(figure: BenchFigure): string {
+  const { bench, robot, nsPerCall, callsPerS, realtimeFactor, goal, met } = figure;
+  return [
+    `bench ${bench}, ${robot}, best of ${ROUNDS} rounds`,
+    `  ${(nsPerCall / 1_000).toFixed(2)} µs a call, ${Math.round(callsPerS)} calls a second`,
+    `  ${realtimeFactor.toFixed(0)} times real time`,
+    `  goal ${goal}: ${met ? "met" : "missed"}`,
+  ].join("\n");
+}

@@ -1,0 +1,111 @@
+// holdfast stop, reset, start and status: speak to live runs over their sockets. A stop needs no
+// choice and reaches every run of this user; the others ask which one when there are several.
+
+import { Option } from "commander";
+import type { Command } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import { askRun, OperatorError, runSockets } from "./operator-client.ts";
+import type { RunSocket } from "./operator-client.ts";
+import type { OperatorAnswer, OperatorMethod } from "./operator-protocol.ts";
+import { printable } from "./output.ts";
+import { statusReport } from "./status-line.ts";
+import { ExitCode, pidOf, UsageError } from "./usage.ts";
+
+type Values = { readonly pid?: number; readonly json?: boolean };
+
+/** One run and what it said; an error stands for a run that could not be talked to. */
+type Heard = { readonly run: RunSocket; readonly answer: OperatorAnswer | OperatorError };
+
+const texts: Readonly<Record<OperatorMethod, string>> = {
+  stop: "stop every live run, or one; needs no authority",
+  reset: "leave a stop; nothing moves yet",
+  start: "let a run that was reset move again",
+  status: "show how a run is",
+};
+
+export function addOperatorCommands(program: Command, context: CommandContext): void {
+  for (const method of ["stop", "reset", "start", "status"] as const) {
+    const command = program
+      .command(method)
+      .summary(texts[method])
+      .description(`${texts[method]}.\nRuns are found by their sockets in the runtime folder.`)
+      .addOption(new Option("--pid <N>", "which run, by process id").argParser(pidOf("--pid")));
+    if (method === "status") command.option("--json", "print one line of JSON");
+    command.action(async (values: Values) => {
+      context.exitWith(await operate(context, method, values));
+    });
+  }
+}
+
+async function operate(
+  context: CommandContext,
+  method: OperatorMethod,
+  values: Values,
+): Promise<ExitCode> {
+  const chosen = await choose(context, method, values.pid);
+  // All at once: a run that hangs must not hold up the stop of the next.
+  const all = await Promise.all(chosen.map((run) => hear(run, method)));
+  const heard = all.filter(({ answer }) => !isGone(answer));
+  if (heard.length === 0) {
+    const which = values.pid === undefined ? "No run is live" : `No run ${values.pid} is live`;
+    context.err.write(`holdfast: ${which}: holdfast run starts one\n`);
+    return ExitCode.Failed;
+  }
+  const isDone = heard.map((each) => report(context, each, values.json === true));
+  return isDone.every(Boolean) ? ExitCode.Done : ExitCode.Failed;
+}
+
+/** The runs that are meant, some of which may have died. Throws UsageError when it is unclear. */
+async function choose(
+  context: CommandContext,
+  method: OperatorMethod,
+  pid: number | undefined,
+): Promise<RunSocket[]> {
+  const sockets = runSockets(context.user).filter((run) => pid === undefined || run.pid === pid);
+  if (method === "stop" || sockets.length < 2) return sockets;
+  const looked = await Promise.all(sockets.map((run) => hear(run, "status")));
+  const live = looked.filter(({ answer }) => !isGone(answer));
+  if (live.length < 2) return live.map(({ run }) => run);
+  const names = live.map(({ run, answer }) => {
+    const isStatus = !(answer instanceof OperatorError) && answer.kind === "status";
+    return isStatus ? `${run.pid} (${printable(answer.status.profile)})` : `${run.pid}`;
+  });
+  throw new UsageError(method, "--pid to say which run", `${names.length}: ${names.join(", ")}`);
+}
+
+async function hear(run: RunSocket, method: OperatorMethod): Promise<Heard> {
+  try {
+    return { run, answer: await askRun(run, method) };
+  } catch (cause) {
+    if (cause instanceof OperatorError) return { run, answer: cause };
+    throw cause;
+  }
+}
+
+const isGone = (answer: Heard["answer"]): boolean =>
+  answer instanceof OperatorError && answer.code === "no_listener";
+
+/** Writes what one run said. True when it did what was asked. */
+function report(context: CommandContext, { run, answer }: Heard, isJson: boolean): boolean {
+  if (answer instanceof OperatorError) {
+    context.err.write(`holdfast: ${answer.message}\n`);
+    return false;
+  }
+  switch (answer.kind) {
+    case "status":
+      context.out.write(
+        isJson
+          ? `${JSON.stringify({ pid: run.pid, ...answer.status })}\n`
+          : `${statusReport(answer.status, run.pid)}\n`,
+      );
+      return true;
+    case "cue":
+      context.out.write(`run ${run.pid}: ${printable(answer.cue.text)}\n`);
+      return answer.cue.accepted;
+    case "refused":
+      context.err.write(`holdfast: run ${run.pid} refuses: ${printable(answer.message)}\n`);
+      return false;
+    default:
+      return answer satisfies never;
+  }
+}

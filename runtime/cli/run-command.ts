@@ -1,0 +1,142 @@
+// holdfast run: reads and checks what was asked for, starts the run, gives a person their ways in,
+// and reports how it went. Everything that a person can get wrong is refused here, before anything
+// is started. With --json the last and only line of standard output is the report.
+
+import { Option } from "commander";
+import type { Command } from "commander";
+import { parseFaultSpec } from "../../hal/fault-spec.ts";
+import { duration } from "../contracts/units.ts";
+import type { Duration } from "../contracts/units.ts";
+import { parseLatency } from "../policy/latency.ts";
+import { loadDeployment, loadTask } from "../profile/load.ts";
+import { requireFit } from "../profile/task-rules.ts";
+import { sourcesOf } from "../workers/plan.ts";
+import type { RunPlan } from "../workers/plan.ts";
+import type { CommandContext } from "./command-context.ts";
+import { OperatorDesk } from "./operator-desk.ts";
+import { exitCode, formatReport, jsonReport } from "./report.ts";
+import type { RunReport } from "./report.ts";
+import type { RunOptions } from "./run-options.ts";
+import { choiceOf, listOf, portOf, secondsOf, seedOf, spinTailOf, textOf, UsageError } from "./usage.ts";
+
+const DEFAULT_PROFILE = "so101";
+const DEFAULT_SEED = 1;
+const DEFAULT_PORT = 8080;
+const timeModels = ["streaming", "lockstep"] as const;
+
+const HELP = `
+PROFILE is a built-in name (so101, ur5e, document-one, so101-servo) or, with a slash or .yaml, a file.
+
+Examples:
+  holdfast run                                      the SO-101 arm picks and places, in simulation
+  holdfast run ur5e --duration 10                   ten seconds of another arm
+  holdfast run --policy sine --spin-tail 100        another policy, sharper timing
+  holdfast run --time lockstep --duration 60 --json reproducible, as fast as it goes
+  holdfast run --fault freeze:joints@2s+500ms       the joint sensor freezes for half a second
+  holdfast run --policy-latency normal:150ms,40ms   decisions come late
+
+Keys, where there is a terminal:
+  space stop, r reset, s start, q quit, Ctrl-C quit (twice: at once), ? help
+
+Exit code: 0 ended as asked, 1 ended in a latched fault, 2 bad input.`;
+
+/** What commander has read, before profiles are looked at. */
+export type RunValues = {
+  readonly policy?: string;
+  readonly task?: string;
+  readonly duration?: number;
+  readonly time?: (typeof timeModels)[number];
+  readonly policyLatency?: string;
+  readonly seed?: number;
+  readonly fault?: readonly string[];
+  readonly spinTail?: Duration;
+  readonly port?: number;
+  readonly json?: boolean;
+};
+
+export function addRunCommand(program: Command, context: CommandContext): void {
+  program
+    .command("run")
+    .summary("run a robot until it is told to quit")
+    .description("Runs a robot at its control rate, in simulation, until q, Ctrl-C or --duration.")
+    .argument("[PROFILE]", `robot or deployment (default: ${DEFAULT_PROFILE})`)
+    .addOption(valueOption("--policy <NAME>", "policy (default: the task's)", textOf))
+    .addOption(valueOption("--task <NAME>", "task (default: the profile's)", textOf))
+    .addOption(valueOption("--duration <S>", "end after this many seconds", secondsOf))
+    .addOption(
+      valueOption("--time <MODEL>", "streaming, in real time, or lockstep", (option) =>
+        choiceOf(option, timeModels),
+      ),
+    )
+    .addOption(valueOption("--policy-latency <DIST>", "150ms, uniform:50ms..250ms, …", textOf))
+    .addOption(valueOption("--seed <N>", `seed of all chance (default: ${DEFAULT_SEED})`, seedOf))
+    .addOption(
+      valueOption("--fault <SPEC>", "KIND:SOURCE[=VALUE][@FROM[+FOR]][%P], repeatable", listOf),
+    )
+    .addOption(valueOption("--spin-tail <US>", "poll this long before each tick", spinTailOf))
+    .addOption(valueOption("--port <N>", `first port for the page (${DEFAULT_PORT})`, portOf))
+    .option("--json", "print the report as one line of JSON")
+    .addHelpText("after", HELP)
+    .action(async (profile: string | undefined, values: RunValues) => {
+      const options = runOptions(profile ?? DEFAULT_PROFILE, values);
+      const report = await attendedRun(context, options, values);
+      if (values.json === true) context.out.write(`${JSON.stringify(jsonReport(report))}\n`);
+      else context.out.write(`${formatReport(report)}\n`);
+      context.exitWith(exitCode(report));
+    });
+}
+
+/** An option with one reader, which is told the option's long name. */
+function valueOption<Value>(
+  flags: string,
+  description: string,
+  reader: (option: string) => (text: string, previous: Value | undefined) => Value,
+): Option {
+  const option = new Option(flags, description);
+  return option.argParser(reader(option.long ?? flags));
+}
+
+/** Checks everything together. Throws the typed error of whatever does not fit. */
+export function runOptions(profile: string, values: RunValues): RunOptions {
+  const deployment = loadDeployment(profile);
+  const task = loadTask(values.task ?? deployment.task);
+  requireFit(deployment.robot, task);
+  const plan: RunPlan = {
+    robot: deployment.robot,
+    task,
+    policy: values.policy ?? policyOf(values.task, deployment.policy, task.defaultPolicy),
+    seed: values.seed ?? DEFAULT_SEED,
+    faults: values.fault ?? [],
+    policyLatency: values.policyLatency,
+    spinTailNs: values.spinTail ?? duration(0),
+  };
+  if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
+  for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
+  const time = values.time ?? "streaming";
+  if (time === "lockstep" && plan.spinTailNs > 0) {
+    throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
+  }
+  return { plan, time, durationS: values.duration };
+}
+
+/** A deployment's policy is for its own task; another task brings its own. */
+function policyOf(asked: string | undefined, own: string | undefined, taskOwn: string): string {
+  return asked === undefined && own !== undefined ? own : taskOwn;
+}
+
+async function attendedRun(
+  context: CommandContext,
+  options: RunOptions,
+  values: RunValues,
+): Promise<RunReport> {
+  const out = values.json === true ? context.err : context.out;
+  const desk = new OperatorDesk(context, out, values.port ?? DEFAULT_PORT);
+  try {
+    return await context.startRun(options, {
+      onHandle: (handle) => desk.attach(handle),
+      note: (text) => desk.note(text),
+    });
+  } finally {
+    desk.close();
+  }
+}

@@ -1,0 +1,69 @@
+// The folder for operator sockets: $XDG_RUNTIME_DIR/holdfast, or /tmp/holdfast-UID where there is
+// none. Only its owner may enter. A folder that another user owns, or a link in its place, is
+// refused: whoever could swap a socket could catch a stop.
+
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+
+export class RuntimeFolderError extends Error {
+  override readonly name = "RuntimeFolderError";
+  readonly code = "runtime_folder";
+  readonly path: string;
+  readonly expected: string;
+  readonly found: string;
+
+  constructor(path: string, expected: string, found: string, cause?: unknown) {
+    super(`Cannot use "${path}": expected ${expected}, found ${found}`, { cause });
+    this.path = path;
+    this.expected = expected;
+    this.found = found;
+  }
+}
+
+export type FolderUser = {
+  readonly uid: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+};
+
+const FOLDER_MODE = 0o700;
+
+/** Where this process would put a socket, best first. */
+export function folderChoices({ uid, environment }: FolderUser): string[] {
+  const runtime = environment["XDG_RUNTIME_DIR"] ?? "";
+  const fallback = `/tmp/holdfast-${uid}`;
+  return isAbsolute(runtime) ? [join(runtime, "holdfast"), fallback] : [fallback];
+}
+
+/** Where runs of this user may be found, also those of a session with another environment. */
+export function folderCandidates(user: FolderUser): string[] {
+  return [...new Set([...folderChoices(user), `/run/user/${user.uid}/holdfast`])];
+}
+
+/** Makes the folder for this user alone, or checks the one that is there. */
+export function prepareFolder(path: string, uid: number): void {
+  try {
+    mkdirSync(path, { mode: FOLDER_MODE });
+  } catch (cause) {
+    if (codeOf(cause) !== "EEXIST") {
+      throw new RuntimeFolderError(path, "a place for a new folder", codeOf(cause), cause);
+    }
+  }
+  const trouble = folderTrouble(path, uid);
+  if (trouble !== undefined) throw trouble;
+  chmodSync(path, FOLDER_MODE);
+}
+
+/** Why the folder may not be used; undefined when it may. */
+export function folderTrouble(path: string, uid: number): RuntimeFolderError | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return new RuntimeFolderError(path, "a folder", "nothing");
+  if (status.isSymbolicLink()) return new RuntimeFolderError(path, "a folder", "a link");
+  if (!status.isDirectory()) return new RuntimeFolderError(path, "a folder", "something else");
+  if (status.uid === uid) return undefined;
+  return new RuntimeFolderError(path, `a folder of user ${uid}`, `one of user ${status.uid}`);
+}
+
+/** The system's name of an error, such as ENOENT. */
+export function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+}

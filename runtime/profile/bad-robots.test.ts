@@ -1,0 +1,235 @@
+// Tests of what the profile loader refuses: a table of robots with one mistake each, made from one
+// good robot, and files that are no profile at all. The place that a problem must name is found by
+// searching the broken text itself.
+
+import { expect, test } from "bun:test";
+import { edit, GOOD, MODEL, placeOf, problemsOf, read } from "./fixtures/two.ts";
+import { loadRobot } from "./load.ts";
+import { ProfileError } from "./problem.ts";
+
+// What is replaced, by what, a mark at the place that must be named, and what must be said there.
+type BadRow = readonly [string, string, string, string];
+
+// biome-ignore format: two lines for one mistake
+const badRows: readonly BadRow[] = [
+  ["kind: robot", "kind: robots", "robots",
+   'kind: expected one of robot, deployment (did you mean "robot"?), found "robots"'],
+  ["schema_version: 1", "schema_version: 2", "2\nname",
+   "schema_version: expected 1, found 2"],
+  ["name: two", "name: Two", "Two\n",
+   'name: expected a name of lower-case letters, digits, - and _, a letter first, found "Two"'],
+  ["name: two", "name: 2", "2\ndesc",
+   "name: expected text, found 2"],
+  ["name: two\n", "", "kind: robot",
+   "name: expected this key, found nothing"],
+  ["control_hz: 200", "control_hz: .nan", ".nan",
+   "control_hz: expected a finite number, found .nan"],
+  ["control_hz: 200", "control_hz: -.inf", "-.inf",
+   "control_hz: expected a finite number, found -.inf"],
+  ["control_hz: 200", "control_hz: 1e999", "1e999",
+   "control_hz: expected a finite number, found 1e999"],
+  ["control_hz: 200", 'control_hz: "200"', '"200"',
+   'control_hz: expected a number, found "200"'],
+  ["control_hz: 200", "control_hz: 0", "0\npower",
+   "control_hz: expected a number above 0, found 0"],
+  ["control_hz: 200", "control_hz: 300", "300\n",
+   "control_hz: expected a rate whose period is whole nanoseconds, found 300"],
+  ["control_hz: 200", "control_hz: 5000", "5000\n",
+   "control_hz: expected at most 1000, found 5000"],
+  ["control_hz: 200", "control_hz:", "\npower",
+   "control_hz: expected a number, found null"],
+  ["power_cut: falls", "power_cut: fall", "fall\n",
+   'power_cut: expected one of safe, falls (did you mean "falls"?), found "fall"'],
+  ["safe_action: hold", "safe_action: land", "land",
+   'safe_action: expected "hold", found "land"'],
+  ["default_task: none", "default_task: nine", "nine",
+   "default_task: expected one of none, reach, reach_far, pick_place (did you mean " +
+     '"none"?), found "nine"'],
+  ["power_cut: falls", "power_cut: falls\npower_cut: safe", "power_cut: safe",
+   'power_cut: expected each key once, found a second "power_cut"'],
+  ["home_rad: 0.5", "home_rad: 0.5\n    home_rad: 0.4", "home_rad: 0.4",
+   'joints[0].home_rad: expected each key once, found a second "home_rad"'],
+  ["droop_rad: 0.08", "drop_rad: 0.08", "drop_rad",
+   'joints[0].drop_rad: expected a known key (did you mean "droop_rad"?), found the unknown ' +
+     'key "drop_rad"'],
+  ["gripper: second", "gripper: second\ncolour: red", "colour",
+   'colour: expected a known key, found the unknown key "colour"'],
+  ["gripper: second", "__proto__: second", "__proto__",
+   '__proto__: expected a known key, found the unknown key "__proto__"'],
+  ["[0, 0, 0.1]", "[0, 0]", "[0, 0]\n",
+   "joints[0].origin_m: expected 3 entries, found a list of 2"],
+  ["[0, 0, 0.1]", "[0, 0, high]", "high",
+   'joints[0].origin_m[2]: expected a number, found "high"'],
+  ["[0, 0, 0.1]", "{ z: 0.1 }", "{ z",
+   "joints[0].origin_m: expected a list, found a mapping"],
+  ["axis: [0, 0, 1]", "axis: [0, 0, 2]", "[0, 0, 2]",
+   "joints[0].axis: expected a vector of length 1, found length 2"],
+  ["axis: [0, 0, 1]", "axis: [0, 0, 0]", "[0, 0, 0]",
+   "joints[0].axis: expected a vector of length 1, found length 0"],
+  ["[0.70711, 0.70711, 0, 0]", "[0.7, 0.6, 0, 0]", "[0.7, 0.6",
+   "joints[1].origin_wxyz: expected a vector of length 1, found length 0.921954"],
+  ["position_rad_max: 1.25", "position_rad_max: -1.75", "-1.75",
+   "joints[0].position_rad_max: expected more than position_rad_min (-1.5), found -1.75"],
+  ["position_rad_max: 1.25", "position_rad_max: true", "true\n    vel",
+   "joints[0].position_rad_max: expected a number, found true"],
+  ["velocity_rad_per_s_max: 3", "velocity_rad_per_s_max: -3", "-3\n",
+   "joints[0].velocity_rad_per_s_max: expected a number above 0, found -3"],
+  ["acceleration_rad_per_s2: 30", "acceleration_rad_per_s2: 14", "14, jerk",
+   "joints[0].stop.acceleration_rad_per_s2: expected at least " +
+     "motion.acceleration_rad_per_s2 (15), found 14"],
+  ["jerk_rad_per_s3: 3000", "jerk_rad_per_s3: 599", "599",
+   "joints[0].stop.jerk_rad_per_s3: expected at least motion.jerk_rad_per_s3 (600), found 599"],
+  ["jerk_rad_per_s3: 600 ", "jerk_rad_per_s3: 0 ", "0 }\n    stop: { acceleration_rad_per_s2: 30",
+   "joints[0].motion.jerk_rad_per_s3: expected a number above 0, found 0"],
+  ["effort_nm_max: 2.9", "effort_nm_max: 0", "0\n    lead_ms: 60",
+   "joints[0].effort_nm_max: expected a number above 0, found 0"],
+  ["lead_ms: 60\n", "lead_ms: 4\n", "4\n    droop",
+   "joints[0].lead_ms: expected at least one control period (5 ms), found 4"],
+  ["lead_ms: 60\n", "lead_ms: 60.0000003\n", "60.0000003",
+   "joints[0].lead_ms: expected a whole number of nanoseconds, found 60.0000003"],
+  ["home_rad: 0.5", "home_rad: 1.3", "1.3\n",
+   "joints[0].home_rad: expected -1.5 to 1.25, found 1.3"],
+  ["rest_rad: -0.5", "rest_rad: -1.6", "-1.6",
+   "joints[0].rest_rad: expected -1.5 to 1.25, found -1.6"],
+  ["name: second", "name: first", "first\n    parent",
+   'joints[1].name: expected a name of its own, found a second "first"'],
+  ["parent: first", "parent: thrid", "thrid",
+   'joints[1].parent: expected a joint above, found "thrid"'],
+  ["parent: first", "parent: second", "second\n    comm",
+   'joints[1].parent: expected a joint above, found "second"'],
+  ["name: first",
+   "name: first\n    parent: second", "second\n    command: position\n    origin_m: [0, 0",
+   'joints[0].parent: expected no parent for the first joint, found "second"'],
+  ["tool: { parent: second", "tool: { parent: secand", "secand",
+   'tool.parent: expected one of first, second (did you mean "second"?), found "secand"'],
+  ["gripper: second", "gripper: jaw", "jaw",
+   'gripper: expected one of first, second, found "jaw"'],
+  ["joints: [first, second]", "joints: [first]", "- id: enc",
+   "sources: expected every joint in a proprio source, found none for second"],
+  ["joints: [first, second]", "joints: [first, second, first]", "first]",
+   'sources[0].joints[2]: expected each joint read once, found "first", also read by encoders'],
+  ["joints: [first, second]", "joints: [first, second, third]", "third]",
+   'sources[0].joints[2]: expected one of first, second, found "third"'],
+  ["    measures_effort: false\n", "", "id: enc",
+   "sources[0].measures_effort: expected this key in a proprio source, found nothing"],
+  ["validity_ms: 15", "validity_ms: 4", "4\n    frame",
+   "sources[0].validity_ms: expected at least period_ms (5), found 4"],
+  ["window_ms: 200", "window_ms: 14", "14, quality",
+   "state.window_ms: expected at least validity_ms (15), found 14"],
+  ["quality_ratio_min: 0.5", "quality_ratio_min: 50", "50 }\npolicy",
+   "state.quality_ratio_min: expected at most 1, found 50"],
+  ["hz: 20, ", "hz: 400, ", "400",
+   "policy.hz: expected at most control_hz (200), found 400"],
+  ["horizon: 16", "horizon: 2", "2, dt",
+   "policy.horizon: expected horizon times dt_ms of at least one policy period (50 ms), " +
+     "found 40 ms"],
+  ["horizon: 16", "horizon: 16.5", "16.5",
+   "policy.horizon: expected a whole number, found 16.5"],
+  ["dt_ms: 20", "dt_ms: 4", "4, anch",
+   "policy.dt_ms: expected at least one control period (5 ms), found 4"],
+  ["blend_ms: 0", "blend_ms: 400", "400",
+   "policy.blend_ms: expected at most a chunk's length (320 ms), found 400"],
+  ["miss_window_ticks: 199", "miss_window_ticks: 10", "10\n  coast",
+   "supervisor.miss_window_ticks: expected more than supervisor.miss_count_max (10), found 10"],
+  ["coast_ticks: 0", "coast_ticks: 5", "5\nsim",
+   "supervisor.coast_ticks: expected at most 4, found 5"],
+  ["model: two.xml", "model: nix.xml", "nix.xml",
+   "sim.model: expected a model file, found nothing at robots/nix.xml"],
+  ["physics_step_ms: 2.5", "physics_step_ms: 2.4", "2.4",
+   "sim.physics_step_ms: expected a divisor of the control period (5 ms), found 2.4"],
+  ["payload_kg: 0.01", "payload_kg: -1", "-1\n",
+   "sim.payload_kg: expected at least 0, found -1"],
+  ["default_actuators: soft", "default_actuators: sift", "sift",
+   'sim.default_actuators: expected "soft" (did you mean "soft"?), found "sift"'],
+  ["[35, 36]", "[35]", "[35]",
+   "sim.actuators[0].stiffness_nm_per_rad: expected one entry per joint (2), found a list of 1"],
+  ["id: scene", "id: scenery", "scenery",
+   'sim.camera.id: expected a camera of the model, found "scenery", which it has not'],
+  ["gripper: second", "gripper: &grip second", "second\nsources",
+   "gripper: expected no anchor, found one"],
+  ["gripper: second", "gripper: !!str second", "second\nsources",
+   "gripper: expected no tag, found tag:yaml.org,2002:str"],
+  ["gripper: second", "1: second", "1: second",
+   "expected keys that are text, found another key"],
+  ["hz: 20, ", "hz: 20, hz: 20, ", "hz: 20, hor",
+   'policy.hz: expected each key once, found a second "hz"'],
+  ["gripper: second", "gripper: [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", "[[1]",
+   `gripper${"[0]".repeat(16)}: expected at most 16 levels, found a deeper nesting`],
+];
+
+test.each(badRows)("refused by name and place: %#", (from, to, mark, message) => {
+  const text = edit(GOOD, from, to);
+  const { line, column } = placeOf(text, mark);
+  const said = problemsOf(() => loadRobot("robots/two.yaml", read(text))).map(
+    (problem) => new ProfileError([problem]).message,
+  );
+  const place = `robots/two.yaml:${line}:${column}: `;
+  expect(said).toContain(place + message);
+});
+
+test("the good profile that all bad ones were made from has no problem", () => {
+  expect(problemsOf(() => loadRobot("robots/two.yaml", read(GOOD)))).toEqual([]);
+});
+
+test("one mistake is one problem, and the message is a line that an editor can jump to", () => {
+  const text = edit(GOOD, "position_rad_max: 1.25", "positon_rad_max: 1.25");
+  expect(() => loadRobot("robots/two.yaml", read(text))).toThrow(
+    new ProfileError([
+      {
+        file: "robots/two.yaml",
+        line: 16,
+        column: 5,
+        field: "joints[0].positon_rad_max",
+        expected: 'a known key (did you mean "position_rad_max"?)',
+        found: 'the unknown key "positon_rad_max"',
+      },
+    ]),
+  );
+  expect(() => loadRobot("robots/two.yaml", read(text))).toThrow(
+    "robots/two.yaml:16:5: joints[0].positon_rad_max: expected a known key (did you mean " +
+      '"position_rad_max"?), found the unknown key "positon_rad_max"',
+  );
+});
+
+test("all problems of a file come at once, in the order of the file", () => {
+  let text = edit(GOOD, "control_hz: 200", "control_hz: .inf");
+  text = edit(text, "axis: [0, 1, 0]", "axis: [0, 3, 0]");
+  text = edit(text, "droop_rad: 0.09", "drop_rad: 0.09");
+  text = edit(text, "model: two.xml", "model: nix.xml");
+  const fields = problemsOf(() => loadRobot("robots/two.yaml", read(text))).map((p) => p.field);
+  expect(fields).toEqual(["control_hz", "joints[1].axis", "joints[1].drop_rad", "sim.model"]);
+});
+
+test("a model without one of the joints is refused at that joint's name", () => {
+  const model = edit(MODEL, '<joint name="second"/>', '<!-- <joint name="second"/> -->');
+  const load = () => loadRobot("robots/two.yaml", read(GOOD, "robots/two.yaml", model));
+  const problem = {
+    file: "robots/two.yaml",
+    ...placeOf(GOOD, "second\n    parent"),
+    field: "joints[1].name",
+    expected: "a joint of the model",
+    found: '"second", which it has not',
+  };
+  expect(problemsOf(load)).toEqual([problem]);
+});
+
+// biome-ignore format: one broken file per line
+const brokenFiles: readonly (readonly [string, string, string])[] = [
+  ["a: [1", "broken.yaml:1:6", "a syntax error"],
+  ["a: 1\n\tb: 2", "broken.yaml:2:1", "a syntax error"],
+  ["kind: robot\n---\nkind: robot", "broken.yaml:2:1", "a syntax error"],
+  ["%YAML 1.1\n---\nkind: robot", "broken.yaml:1:1", "no %YAML directive"],
+  ["", "broken.yaml:1:1: kind", "found nothing"],
+  ["- kind: robot", "broken.yaml:1:1: kind", "found nothing"],
+  ["a: &a [x]\nb: [*a, *a]", "broken.yaml:2:5: b[0]", "found an alias"],
+  ["{".repeat(100_000), "broken.yaml", "at most 64 brackets"],
+  ["- ".repeat(100_000), "broken.yaml", "list marks in a row"],
+  [`# ${"x".repeat(300_000)}`, "broken.yaml", "expected at most 262144 bytes"],
+];
+
+test.each(brokenFiles)("what is no profile at all is refused: %#", (text, place, why) => {
+  const load = () => loadRobot("broken.yaml", read(text, "broken.yaml"));
+  expect(load).toThrow(ProfileError);
+  expect(load).toThrow(place);
+  expect(load).toThrow(why);
+});

@@ -1,0 +1,75 @@
+// Tests over the whole fault table.
+
+import { expect, test } from "bun:test";
+import { Reason, reasonNames } from "../runtime/contracts/reason.ts";
+import { FAULT_COUNT, Fault, faultMask, faultNames, faultOfReason, faultRows } from "./faults.ts";
+
+test("every fault has one row, at its code, under a name of its own", () => {
+  expect(faultRows.map((row) => row.fault)).toEqual(Object.values(Fault));
+  expect(faultRows.length).toBe(FAULT_COUNT);
+  expect(new Set(faultNames).size).toBe(FAULT_COUNT);
+  expect(faultNames).toEqual(
+    Object.keys(Fault).map((key) =>
+      key.replace(/\B[A-Z]/g, (letter) => `_${letter}`).toLowerCase(),
+    ),
+  );
+  expect(FAULT_COUNT).toBeLessThan(31); // a bit each in one number
+});
+
+test("a reason is counted as the fault of its name, or as none", () => {
+  const none = ["ok", "stop", "hypothesis_unsupported", "source_missing", "policy_threw"];
+  const found = reasonNames.map((_, reason) => faultNames[faultOfReason[reason]!] ?? "none");
+  expect(found).toEqual(reasonNames.map((name) => (none.includes(name) ? "none" : name)));
+  expect(faultOfReason[Reason.Ok]).toBe(-1);
+});
+
+test("what stops a tick leaves no motion, and a warning never takes any", () => {
+  for (const fault of faultOfReason) {
+    if (fault >= 0) expect(faultRows[fault]!.motion).toBe("none");
+  }
+  for (const row of faultRows) {
+    if (row.severity === "stop" || row.severity === "latch") expect(row.motion).toBe("none");
+    if (row.severity === "warning") expect(row.motion).toBe("full");
+  }
+});
+
+test("a slow policy takes speed, never the robot: its fault does not escalate", () => {
+  expect(faultRows[Fault.PolicySlow]).toEqual({
+    fault: Fault.PolicySlow,
+    name: "policy_slow",
+    severity: "degraded",
+    motion: "reduced",
+    persist: "never",
+    clear: "whenClear",
+    subject: "policy",
+  });
+});
+
+test("the design's persistence stands in the rows", () => {
+  const persists = faultRows.map((row) => [row.name, row.persist]);
+  expect(Object.fromEntries(persists)).toEqual({
+    operator_stop: "at_once",
+    stale_state: "stale",
+    stamp_in_future: "stale",
+    low_quality: "stale",
+    no_action: "no_action",
+    schema_mismatch: "no_action",
+    width_mismatch: "no_action",
+    not_finite: "no_action",
+    start_mismatch: "no_action",
+    following_error: "at_once",
+    control_late: "stale",
+    control_missed: "at_once",
+    driver_lost: "at_once",
+    policy_lost: "no_action",
+    policy_slow: "never",
+    main_slow: "never",
+    suspended: "at_once",
+  });
+});
+
+test("a mask has the bits of the rows that fit", () => {
+  expect(faultMask((row) => row.severity === "latch")).toBe(1 << Fault.DriverLost);
+  expect(faultMask((row) => row.clear === "onOperator")).toBe(1 << Fault.OperatorStop);
+  expect(faultMask(() => true)).toBe(2 ** FAULT_COUNT - 1);
+});
