@@ -5,7 +5,9 @@ import { describe, expect, test } from "bun:test";
 import { conformanceCases, sensorConformanceCases } from "../hal/conformance.ts";
 import type { ConformanceRig } from "../hal/conformance-bench.ts";
 import { KinematicRobot } from "../hal/kinematic-robot.ts";
-import type { RobotInterface } from "../hal/robot.ts";
+import { lifecycleError } from "../hal/lifecycle.ts";
+import { LifecycleState } from "../hal/robot.ts";
+import type { RobotInterface, RobotLifecycle } from "../hal/robot.ts";
 import { SignalRobot } from "../hal/signal-robot.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { SampleSlot } from "../runtime/contracts/sample.ts";
@@ -76,6 +78,34 @@ describe("the one joint of document-one", () => {
 
 describe("a signal robot, as far as it is a sensor", () => {
   test.each([...sensorConformanceCases(signalRig)])("$name", ({ run }) => run());
+});
+
+/** A rig whose robot refuses a reset while it is active, as a real one must. */
+function realRig(refuses: boolean): ConformanceRig {
+  const rig = kinematicRig(so101);
+  const { sensor, actuator, lifecycle } = rig.robot;
+  const guarded: RobotLifecycle = {
+    get state() {
+      return lifecycle.state;
+    },
+    activate: (nowNs) => lifecycle.activate(nowNs),
+    deactivate: (nowNs) => lifecycle.deactivate(nowNs),
+    close: () => lifecycle.close(),
+    reset: (seed) => {
+      if (refuses && lifecycle.state === LifecycleState.Active) {
+        throw lifecycleError("arm", "reset", "an inactive device", lifecycle.state);
+      }
+      lifecycle.reset(seed);
+    },
+  };
+  return { ...rig, isSimulated: false, robot: { sensor, actuator, lifecycle: guarded } };
+}
+
+test("a robot that claims to be real must refuse a reset while it is active", () => {
+  const resets = (refuses: boolean) =>
+    conformanceCases(() => realRig(refuses)).find(({ name }) => name.startsWith("reset goes home"));
+  expect(() => resets(true)?.run()).not.toThrow();
+  expect(() => resets(false)?.run()).toThrow("expected a reset while active to be refused");
 });
 
 type Breakage = (rig: ConformanceRig) => Partial<RobotInterface>;

@@ -2,7 +2,12 @@
 // One position joint and one velocity joint; a step is 2.5 ms.
 
 import { expect, test } from "bun:test";
-import { CommandKind, CommandSlot, CommandView, commandSlotCount } from "../runtime/contracts/command.ts";
+import {
+  CommandKind,
+  CommandSlot,
+  CommandView,
+  commandSlotCount,
+} from "../runtime/contracts/command.ts";
 import type { JointProfile } from "../runtime/contracts/profile.ts";
 import { duration, instant, radVec } from "../runtime/contracts/units.ts";
 import { CommandFollower } from "./command-follower.ts";
@@ -10,10 +15,23 @@ import { CommandFollower } from "./command-follower.ts";
 function joint(name: string, command: JointProfile["command"]): JointProfile {
   const limits = { accelerationRadPerS2: 10, jerkRadPerS3: 100 };
   return {
-    name, command, originM: [0, 0, 0], originWxyz: [1, 0, 0, 0], axis: [0, 0, 1],
-    positionRadMin: -1, positionRadMax: 1, velocityRadPerSMax: 1, motion: limits, stop: limits,
-    effortNmMax: 1, leadNs: duration(0), droopRad: 0, followingErrorRadMax: 1,
-    startMismatchRadMax: 1, homeRad: 0, restRad: 0,
+    name,
+    command,
+    originM: [0, 0, 0],
+    originWxyz: [1, 0, 0, 0],
+    axis: [0, 0, 1],
+    positionRadMin: -1,
+    positionRadMax: 1,
+    velocityRadPerSMax: 1,
+    motion: limits,
+    stop: limits,
+    effortNmMax: 1,
+    leadNs: duration(0),
+    droopRad: 0,
+    followingErrorRadMax: 1,
+    startMismatchRadMax: 1,
+    homeRad: 0,
+    restRad: 0,
   };
 }
 

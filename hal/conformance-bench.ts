@@ -4,7 +4,12 @@
 // It knows the robot only by its interface: every position here was read from a sample. On the
 // way it checks what must hold for every sample of every robot.
 
-import { CommandKind, CommandSlot, CommandView, commandSlotCount } from "../runtime/contracts/command.ts";
+import {
+  CommandKind,
+  CommandSlot,
+  CommandView,
+  commandSlotCount,
+} from "../runtime/contracts/command.ts";
 import type { JointProfile, SourceProfile } from "../runtime/contracts/profile.ts";
 import { SampleSlot, SensorSnapshot } from "../runtime/contracts/sample.ts";
 import { instant } from "../runtime/contracts/units.ts";
@@ -104,7 +109,9 @@ export class ConformanceBench {
         const offset = offsetRad[joint]!;
         const speed = sinceS * DRIVE_RAD_PER_S < Math.abs(offset) ? DRIVE_RAD_PER_S : 0;
         const isPosition = command === "position";
-        this.command.values[joint] = isPosition ? fromRad[joint]! + offset : Math.sign(offset) * speed;
+        this.command.values[joint] = isPosition
+          ? fromRad[joint]! + offset
+          : Math.sign(offset) * speed;
       }
       this.send(CommandKind.Motion, COMMAND_PERIODS);
       this.cycle();
@@ -156,10 +163,12 @@ export class ConformanceBench {
     for (const [offset, name] of source.joints.entries()) {
       const joint = this.rig.joints.findIndex((candidate) => candidate.name === name);
       must(joint !== -1, `only joints of the robot ${place}`, `"${name}"`);
-      const isFinite = Number.isFinite(payload[offset]) && Number.isFinite(payload[count + offset]);
-      must(isFinite, `finite values of "${name}" ${place}`, `${payload[offset]!}`);
-      this.positionRad[joint] = payload[offset]!;
-      this.velocityRadPerS[joint] = payload[count + offset]!;
+      const position = payload[offset]!;
+      const velocity = payload[count + offset]!;
+      const isRead = Number.isFinite(position) && Number.isFinite(velocity);
+      must(isRead, `finite values of "${name}" ${place}`, `${position} and ${velocity}`);
+      this.positionRad[joint] = position;
+      this.velocityRadPerS[joint] = velocity;
     }
   }
 }

@@ -69,7 +69,11 @@ const sensorCases: ReadonlySet<string> = new Set([
 function activeAtRest(bench: ConformanceBench): Float64Array {
   bench.cycle();
   bench.rig.robot.lifecycle.activate(bench.nowNs);
-  bench.drive(bench.positionRad.slice(), new Float64Array(bench.positionRad.length), bench.rig.settleNs);
+  bench.drive(
+    bench.positionRad.slice(),
+    new Float64Array(bench.positionRad.length),
+    bench.rig.settleNs,
+  );
   return bench.positionRad.slice();
 }
 
@@ -107,7 +111,11 @@ function staysSilent(bench: ConformanceBench): void {
   bench.rig.silence();
   const before = bench.sampleCounts.slice();
   bench.wait(HALF_SECOND_NS);
-  must(`${bench.sampleCounts}` === `${before}`, `no sample after ${before}`, `${bench.sampleCounts}`);
+  must(
+    `${bench.sampleCounts}` === `${before}`,
+    `no sample after ${before}`,
+    `${bench.sampleCounts}`,
+  );
 }
 
 function goesOnAcrossReset(bench: ConformanceBench): void {
@@ -142,7 +150,11 @@ function agreesOnVelocity(bench: ConformanceBench): void {
   const velocities: number[] = [];
   for (let tick = 0; tick < NS_PER_S / bench.rig.periodNs; tick += 1) {
     const share = (1 - Math.cos(2 * Math.PI * tick * periodS)) / 2; // there and back in a second
-    bench.drive(restRad, offsetRad.map((rad) => rad * share), bench.rig.periodNs);
+    bench.drive(
+      restRad,
+      offsetRad.map((rad) => rad * share),
+      bench.rig.periodNs,
+    );
     positions.push(bench.positionRad[0]!);
     velocities.push(bench.velocityRadPerS[0]!);
   }
@@ -182,7 +194,8 @@ function letsGoAtExpiry(bench: ConformanceBench): void {
   bench.mustBeAt(restRad, "after a command that was over when it came");
   const { rig } = bench;
   bench.drive(restRad, bench.offsetOf(0, OFFSET_RAD), 10 * rig.periodNs);
-  bench.wait(rig.settleNs + COMMAND_PERIODS * rig.periodNs); // velocity joints stop, position joints end where the last one said
+  // Velocity joints stop at the last expiry, position joints end where the last command said.
+  bench.wait(rig.settleNs + COMMAND_PERIODS * rig.periodNs);
   const afterRad = bench.positionRad.slice();
   bench.wait(HALF_SECOND_NS);
   bench.mustBeAt(afterRad, "after the last command was over");

@@ -19,10 +19,7 @@ function source(id: string, kind: SourceProfile["kind"], joints: readonly string
   return { id, kind, periodNs, validityNs: periodNs, joints, ...measures, frame: "base" };
 }
 
-const sources = [
-  source("arm", "proprio", ["a", "b"]),
-  source("cube_pose", "localization", []),
-];
+const sources = [source("arm", "proprio", ["a", "b"]), source("cube_pose", "localization", [])];
 
 /** Every observation brings sample k of each source, taken 1 ms before: every value is k. */
 class CountingSensor implements RobotSensor {
@@ -66,9 +63,16 @@ const seqs = (seen: readonly Seen[]): unknown[] =>
 const clean = (ticks: number): Seen[] => watch([], ticks);
 
 test("without faults everything passes unchanged", () => {
-  expect(watch([], 3)).toEqual([1, 2, 3].map((k) => ({
-    tick: k, arrived: true, seq: k, stampMs: 5 * k - 1, receiveMs: 5 * k, values: Array(6).fill(k),
-  })));
+  expect(watch([], 3)).toEqual(
+    [1, 2, 3].map((k) => ({
+      tick: k,
+      arrived: true,
+      seq: k,
+      stampMs: 5 * k - 1,
+      receiveMs: 5 * k,
+      values: Array(6).fill(k),
+    })),
+  );
 });
 
 test("freeze repeats the last good sample with its stamp, in its window only", () => {

@@ -41,7 +41,7 @@ const understood: [text: string, spec: object][] = [
     "future:arm=50ms@1s+200ms%100",
     { kind: "future", shiftNs: 50e6, fromNs: 1e9, untilNs: 1.2e9, probabilityRatio: 1 },
   ],
-]; 
+];
 
 test.each(understood)("%s is understood", (text, expected) => {
   const [spec, ...others] = parseFaultSpec(text, sources);
@@ -110,7 +110,8 @@ test("a misspelt kind or source is answered with the nearest one", () => {
     return "understood";
   };
   expect(message("frezee:arm")).toBe(
-    `Cannot read fault "frezee:arm": column 1: expected ${kinds}, found "frezee" (did you mean "freeze"?)`,
+    `Cannot read fault "frezee:arm": column 1: expected ${kinds}, ` +
+      'found "frezee" (did you mean "freeze"?)',
   );
   expect(message("drop:cube_pos")).toEndWith('found "cube_pos" (did you mean "cube_pose"?)');
   expect(message("drop:elephant")).toEndWith('found "elephant"');

@@ -48,7 +48,7 @@ export class FaultSpecError extends Error {
 }
 
 // What stands after `=`: a length of time, a number, or nothing.
-const valueOf: Readonly<Record<FaultKind, "time" | "number" | "none">> = {
+const valueForms: Readonly<Record<FaultKind, "time" | "number" | "none">> = {
   freeze: "none",
   drop: "none",
   delay: "time",
@@ -84,8 +84,7 @@ export function parseFaultSpec(
   column += sizeOf(valueText);
   const fromNs = fromText === undefined ? 0 : readTime(text, column + 1, fromText);
   column += sizeOf(fromText);
-  const lengthNs =
-    durationText === undefined ? Infinity : readTime(text, column + 1, durationText);
+  const lengthNs = durationText === undefined ? Infinity : readTime(text, column + 1, durationText);
   column += sizeOf(durationText);
   const probabilityRatio =
     percentText === undefined ? 1 : readNumber(text, column + 1, percentText, 100) / 100;
@@ -97,8 +96,8 @@ export function parseFaultSpec(
     text,
     kind,
     sourceIndex,
-    shiftNs: duration(valueOf[kind] === "time" ? value : 0),
-    noiseFactor: valueOf[kind] === "number" ? value : 0,
+    shiftNs: duration(valueForms[kind] === "time" ? value : 0),
+    noiseFactor: valueForms[kind] === "number" ? value : 0,
     fromNs: duration(fromNs),
     untilNs: duration(fromNs + lengthNs),
     probabilityRatio,
@@ -138,7 +137,7 @@ function readValue(
   kind: FaultKind,
   valueText: string | undefined,
 ): number {
-  const wanted = valueOf[kind];
+  const wanted = valueForms[kind];
   if (wanted === "none") {
     if (valueText === undefined) return 0;
     return refuse(text, column, `no value for ${kind}`, `=${valueText}`);

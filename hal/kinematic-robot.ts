@@ -24,9 +24,7 @@ export type KinematicOptions = {
   readonly lagNs: Duration;
 };
 
-export class KinematicRobot
-  implements RobotInterface, RobotSensor, RobotActuator, RobotLifecycle
-{
+export class KinematicRobot implements RobotInterface, RobotSensor, RobotActuator, RobotLifecycle {
   /** Truth, in profile order. Written by `observeInto` and `reset`. */
   readonly positionRad: RadVec;
   readonly velocityRadPerS: RadPerSVec;

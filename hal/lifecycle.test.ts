@@ -1,8 +1,14 @@
-// Tests over the whole lifecycle matrix: its invariants, its reachability, and the error's facts.
+// Tests over the whole lifecycle matrix: its invariants and its reachability, that no act does more
+// when it is repeated, and the facts an error carries.
 
 import { expect, test } from "bun:test";
 import {
-  HalError, LifecycleCue, lifecycleError, lifecycleStateNames, lifecycleStep, refusesActivation,
+  HalError,
+  LifecycleCue,
+  lifecycleError,
+  lifecycleStateNames,
+  lifecycleStep,
+  refusesActivation,
 } from "./lifecycle.ts";
 import { LifecycleState } from "./robot.ts";
 
@@ -65,8 +71,12 @@ test("activation is refused by a faulty and by a closed device", () => {
 
 test("an error names device, joint, expected and found", () => {
   const error = new HalError({
-    code: "joint_missing", device: "arm", action: "activate", joint: "elbow",
-    expected: "a valid read", found: "silence",
+    code: "joint_missing",
+    device: "arm",
+    action: "activate",
+    joint: "elbow",
+    expected: "a valid read",
+    found: "silence",
   });
   const text = 'Cannot activate on "arm", joint "elbow": expected a valid read, found silence';
   expect(error.message).toBe(text);

@@ -8,16 +8,30 @@ import { placeObjectsInto } from "./object-placement.ts";
 
 function box(name: string, radiusMMin = 0.1, radiusMMax = 0.3): TaskObject {
   return {
-    name, halfExtentsM: [0.02, 0.02, 0.03], massKg: 0.03, rgba: [1, 0, 0, 1],
+    name,
+    halfExtentsM: [0.02, 0.02, 0.03],
+    massKg: 0.03,
+    rgba: [1, 0, 0, 1],
     placement: { radiusMMin, radiusMMax, azimuthRadMin: -0.5, azimuthRadMax: 1 },
   };
 }
 
 function taskOf(objects: readonly TaskObject[], goalM: TaskProfile["goalM"]): TaskProfile {
   return {
-    name: "t", kind: "pick_place", description: "", path: "", instruction: "", objects, goalM,
-    goalRadiusM: 0.05, dwellNs: duration(0), timeLimitNs: duration(1e9), sources: [], requires: [],
-    qualityRatioMin: 0.5, defaultPolicy: "hold",
+    name: "t",
+    kind: "pick_place",
+    description: "",
+    path: "",
+    instruction: "",
+    objects,
+    goalM,
+    goalRadiusM: 0.05,
+    dwellNs: duration(0),
+    timeLimitNs: duration(1e9),
+    sources: [],
+    requires: [],
+    qualityRatioMin: 0.5,
+    defaultPolicy: "hold",
   };
 }
 
@@ -62,7 +76,10 @@ test("objects keep clear of each other and of the goal", () => {
 });
 
 test("a sector with no free place still ends", () => {
-  const [first = [], second = []] = placed(taskOf([box("a", 0.1, 0.1001), box("b", 0.1, 0.1001)], [0.1, 0, 0]), 1);
+  const [first = [], second = []] = placed(
+    taskOf([box("a", 0.1, 0.1001), box("b", 0.1, 0.1001)], [0.1, 0, 0]),
+    1,
+  );
   expect([first, second].flat().every(Number.isFinite)).toBe(true);
 });
 

@@ -30,7 +30,12 @@ export class ProprioWriter {
       const expected = `one of ${jointNames.join(", ")}`;
       const action = `read source "${source.id}"`;
       throw new HalError({
-        code: "joint_missing", device, action, joint, expected, found: "no such joint",
+        code: "joint_missing",
+        device,
+        action,
+        joint,
+        expected,
+        found: "no such joint",
       });
     });
     this.#measuresVelocity = source.measuresVelocity;

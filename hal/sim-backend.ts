@@ -12,7 +12,11 @@ import { duration, instant, nmVec, radPerSVec, radVec } from "../runtime/contrac
 import type { Duration, Instant, NmVec, RadPerSVec, RadVec } from "../runtime/contracts/units.ts";
 import { CommandFollower } from "./command-follower.ts";
 import {
-  HalError, LifecycleCue, lifecycleError, lifecycleStep, refusesActivation,
+  HalError,
+  LifecycleCue,
+  lifecycleError,
+  lifecycleStep,
+  refusesActivation,
 } from "./lifecycle.ts";
 import { locatorWriters } from "./locator-writer.ts";
 import type { LocatorWriter } from "./locator-writer.ts";
@@ -92,7 +96,9 @@ export class SimBackend implements TaskWorld, RobotSensor, RobotActuator, RobotL
     );
     this.#dueSteps = new Float64Array(sources.length);
     this.world = new MujocoWorld(engine, {
-      ...sim, jointNames, effortNmMax: joints.map((joint) => joint.effortNmMax),
+      ...sim,
+      jointNames,
+      effortNmMax: joints.map((joint) => joint.effortNmMax),
       objects: task.objects,
     });
     this.reset(0);

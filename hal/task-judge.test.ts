@@ -12,13 +12,28 @@ const flange = { joints: [gripper] } as unknown as RobotProfile;
 
 function taskOf(kind: TaskProfile["kind"]): TaskProfile {
   return {
-    name: kind, kind, description: "", path: "", instruction: "",
-    objects: [{
-      name: "cube", halfExtentsM: [0.015, 0.015, 0.015], massKg: 0.03, rgba: [1, 0, 0, 1],
-      placement: { radiusMMin: 0.1, radiusMMax: 0.2, azimuthRadMin: 0, azimuthRadMax: 1 },
-    }],
-    goalM: [0.2, 0.1, 0], goalRadiusM: 0.05, dwellNs: duration(50e6), timeLimitNs: duration(1e9),
-    sources: [], requires: [], qualityRatioMin: 0.5, defaultPolicy: "hold",
+    name: kind,
+    kind,
+    description: "",
+    path: "",
+    instruction: "",
+    objects: [
+      {
+        name: "cube",
+        halfExtentsM: [0.015, 0.015, 0.015],
+        massKg: 0.03,
+        rgba: [1, 0, 0, 1],
+        placement: { radiusMMin: 0.1, radiusMMax: 0.2, azimuthRadMin: 0, azimuthRadMax: 1 },
+      },
+    ],
+    goalM: [0.2, 0.1, 0],
+    goalRadiusM: 0.05,
+    dwellNs: duration(50e6),
+    timeLimitNs: duration(1e9),
+    sources: [],
+    requires: [],
+    qualityRatioMin: 0.5,
+    defaultPolicy: "hold",
   };
 }
 

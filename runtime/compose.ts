@@ -11,6 +11,7 @@ import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
 import { RingWriter } from "./shm/spsc-ring.ts";
 import { arenaParts } from "./workers/plan.ts";
+import type { BenchTickPlan } from "./workers/bench-tick.worker.ts";
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
 import { sessionOrigin } from "./workers/system-clock.ts";
 import type { WorkerMessage } from "./workers/thread.ts";
@@ -185,4 +186,10 @@ function after(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms).unref();
   });
+}
+
+/** Starts the thread of `bench tick`. */
+export function spawnBenchTick(plan: BenchTickPlan): Worker {
+  const url = new URL("./workers/bench-tick.worker.ts", import.meta.url);
+  return new Worker(url, { workerData: plan, name: "hf-bench" });
 }

@@ -1,4 +1,5 @@
-// Tests over the whole fault table.
+// Tests over the whole fault table: its order, its names, and what the design fixes in its cells.
+// A new fault fails here until every cell of its row was thought of.
 
 import { expect, test } from "bun:test";
 import { Reason, reasonNames } from "../runtime/contracts/reason.ts";

@@ -37,8 +37,8 @@ export type MotionLeft = "full" | "reduced" | "none";
 export type Persist = "at_once" | "no_action" | "stale" | "never";
 /** What ends it: its condition, an accepted reset, or a new process. */
 export type ClearRule = "whenClear" | "onOperator" | "onPowerCycle";
-/** A fault of the policy says nothing while nothing may move: a start voids its decisions anyway. */
-export type Subject = "policy" | "robot" | "runtime";
+/** A fault of the policy says nothing while nothing may move: a start voids its decisions. */
+export type Subject = "policy" | "robot" | "host";
 export type FaultRow = {
   readonly fault: Fault;
   readonly name: string;
@@ -66,13 +66,13 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   // The gate has already counted its ticks.
   FollowingError: ["following_error", "stop",     "none",    "at_once",   "whenClear",    "robot"],
   // A late tick judges its own state by its own time, so it may move; lateness that stays may not.
-  ControlLate:    ["control_late",    "degraded", "full",    "stale",     "whenClear",    "runtime"],
-  ControlMissed:  ["control_missed",  "stop",     "none",    "at_once",   "whenClear",    "runtime"],
+  ControlLate:    ["control_late",    "degraded", "full",    "stale",     "whenClear",    "host"],
+  ControlMissed:  ["control_missed",  "stop",     "none",    "at_once",   "whenClear",    "host"],
   DriverLost:     ["driver_lost",     "latch",    "none",    "at_once",   "onPowerCycle", "robot"],
   // What it decided before stays good until its window is over.
   PolicyLost:     ["policy_lost",     "degraded", "full",    "no_action", "whenClear",    "policy"],
   PolicySlow:     ["policy_slow",     "degraded", "reduced", "never",     "whenClear",    "policy"],
-  MainSlow:       ["main_slow",       "warning",  "full",    "never",     "whenClear",    "runtime"],
+  MainSlow:       ["main_slow",       "warning",  "full",    "never",     "whenClear",    "host"],
   Suspended:      ["suspended",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
 };
 

@@ -1,4 +1,5 @@
-// Profiles for the tests of this folder, written out, so that no test depends on a shipped profile.
+// Profiles and states for the tests of this folder, written out, so that no test depends on a
+// shipped profile. Every number is round, and every joint differs only where a test says so.
 
 import type { JointProfile, RobotProfile } from "../runtime/contracts/profile.ts";
 import { StateLayout, StateSlot, StateView } from "../runtime/contracts/state.ts";

@@ -170,7 +170,7 @@ export class SafetyGate {
     assert(this.#judgedOk, "motion is approved only after it was judged Ok");
     if (!this.#seeded) this.#seed(state);
     this.#holding = false;
-    let repairs = this.#limiter.follow(action.values, state.positionRad);
+    let repairs = this.#limiter.follow(action.values, state.positionRad, state.velocityRadPerS);
     if (this.#ramping) {
       repairs |= RepairBit.StartRamp;
       this.#ramping = !this.#arrived(action.values);

@@ -119,7 +119,7 @@ export class MotionLimiter {
   }
 
   /** One tick towards the target. Returns the bits of what had to be repaired. */
-  follow(target: CommandVec, measuredRad: RadVec): number {
+  follow(target: CommandVec, measuredRad: RadVec, measuredRadPerS: RadPerSVec): number {
     assert(target.length === this.#limits.jointCount, "one target per joint");
     let repairs = this.#setGoals(target);
     const broken = this.#brokenLimits(measuredRad);
@@ -127,7 +127,7 @@ export class MotionLimiter {
       this.#land();
     } else {
       this.#chase();
-      repairs |= broken | this.#bound(measuredRad);
+      repairs |= broken | this.#bound(measuredRad, measuredRadPerS);
     }
     this.#goalKnown = true;
     return repairs;
@@ -139,7 +139,8 @@ export class MotionLimiter {
     for (let joint = 0; joint < jointCount; joint += 1) {
       const velocity = this.velocityRadPerS[joint]!;
       const step = stopStepRadPerS[joint]!;
-      this.#move(joint, velocity > step ? velocity - step : velocity < -step ? velocity + step : 0);
+      const stops = Math.abs(velocity) <= step * SLACK_RATIO;
+      this.#move(joint, stops ? 0 : velocity > 0 ? velocity - step : velocity + step);
     }
     this.#goalKnown = false;
   }
@@ -168,15 +169,14 @@ export class MotionLimiter {
 
   /** Which limits a step straight to the goals would break; 0 when it may be taken whole. */
   #brokenLimits(measuredRad: RadVec): number {
-    const { isVelocity, jointCount, leadRad, motionStepRadPerS, periodS } = this.#limits;
+    const { isVelocity, jointCount, leadRad, motionStepRadPerS } = this.#limits;
     const { velocityRadPerSMax } = this.#limits;
     let broken = 0;
     for (let joint = 0; joint < jointCount; joint += 1) {
       const goal = this.#goal[joint]!;
       const step = motionStepRadPerS[joint]! * SLACK_RATIO;
-      let wanted = goal;
+      const wanted = this.#wantedRadPerS(joint);
       if (isVelocity[joint] !== 1) {
-        wanted = (goal - this.command[joint]!) / periodS;
         if (Math.abs(wanted) > velocityRadPerSMax[joint]! * SLACK_RATIO) {
           broken |= RepairBit.Velocity;
         }
@@ -185,18 +185,30 @@ export class MotionLimiter {
         if (Math.abs(goal - measuredRad[joint]!) > leadRad[joint]!) broken |= RepairBit.Lead;
       }
       if (Math.abs(wanted - this.velocityRadPerS[joint]!) > step) broken |= RepairBit.Acceleration;
-      if (wanted !== this.#viable(joint, wanted, measuredRad[joint]!)) broken |= RepairBit.Position;
     }
-    return broken;
+    return broken === 0 && !this.#allViable(measuredRad) ? RepairBit.Position : broken;
+  }
+
+  /** After a step straight to the goals, a stop would still end within the position limits. */
+  #allViable(measuredRad: RadVec): boolean {
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      const wanted = this.#wantedRadPerS(joint);
+      if (wanted !== this.#viable(joint, wanted, measuredRad[joint]!)) return false;
+    }
+    return true;
+  }
+
+  /** The velocity that is at the goal after one tick. */
+  #wantedRadPerS(joint: number): number {
+    const goal = this.#goal[joint]!;
+    if (this.#limits.isVelocity[joint] === 1) return goal;
+    return (goal - this.command[joint]!) / this.#limits.periodS;
   }
 
   #land(): void {
-    const { isVelocity, jointCount, periodS } = this.#limits;
-    for (let joint = 0; joint < jointCount; joint += 1) {
-      const goal = this.#goal[joint]!;
-      const velocity = isVelocity[joint] === 1 ? goal : (goal - this.command[joint]!) / periodS;
-      this.velocityRadPerS[joint] = velocity;
-      this.command[joint] = goal;
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      this.velocityRadPerS[joint] = this.#wantedRadPerS(joint);
+      this.command[joint] = this.#goal[joint]!;
     }
   }
 
@@ -258,18 +270,15 @@ export class MotionLimiter {
   }
 
   /** Limits of single joints, the least important first: the last one to speak wins. */
-  #bound(measuredRad: RadVec): number {
-    const { isVelocity, jointCount, leadRad, periodS, stopStepRadPerS } = this.#limits;
-    const { velocityRadPerSMax } = this.#limits;
+  #bound(measuredRad: RadVec, measuredRadPerS: RadPerSVec): number {
+    const { isVelocity, jointCount, stopStepRadPerS, velocityRadPerSMax } = this.#limits;
     let repairs = 0;
     for (let joint = 0; joint < jointCount; joint += 1) {
       const velocity = this.velocityRadPerS[joint]!;
       const chased = this.#next[joint]!;
       let led = chased;
       if (isVelocity[joint] !== 1) {
-        const laggingRad = measuredRad[joint]! - this.command[joint]!;
-        const lead = leadRad[joint]!;
-        led = clamp(chased, (laggingRad - lead) / periodS, (laggingRad + lead) / periodS);
+        led = this.#led(joint, chased, measuredRad[joint]!, measuredRadPerS[joint]!);
         if (led !== chased) repairs |= RepairBit.Lead;
         led = clamp(led, -velocityRadPerSMax[joint]!, velocityRadPerSMax[joint]!);
       }
@@ -281,6 +290,30 @@ export class MotionLimiter {
       this.#move(joint, viable);
     }
     return repairs;
+  }
+
+  /**
+   * The nearest velocity that keeps the command within lead of the measured position. The border
+   * moves with the robot, so the command slows for it as for a wall only when the robot does not.
+   */
+  #led(
+    joint: number,
+    velocityRadPerS: number,
+    measuredRad: number,
+    measuredRadPerS: number,
+  ): number {
+    const { leadRad, periodS } = this.#limits;
+    const step = this.#limits.motionStepRadPerS[joint]!;
+    const aheadRad = measuredRad + leadRad[joint]! - this.command[joint]!;
+    const behindRad = this.command[joint]! - measuredRad + leadRad[joint]!;
+    const known = Number.isFinite(measuredRadPerS);
+    const forward = known ? Math.max(0, measuredRadPerS) : 0;
+    const backward = known ? Math.max(0, -measuredRadPerS) : 0;
+    return clamp(
+      velocityRadPerS,
+      -borderRadPerS(behindRad, backward, step, periodS),
+      borderRadPerS(aheadRad, forward, step, periodS),
+    );
   }
 
   /**
@@ -317,6 +350,18 @@ export class MotionLimiter {
       Math.max(before, this.#limits.positionRadMax[joint]!),
     );
   }
+}
+
+/** The highest velocity towards a border that moves; beyond it, the one that comes back to it. */
+function borderRadPerS(
+  distanceRad: number,
+  borderRadPerS: number,
+  stepRadPerS: number,
+  periodS: number,
+): number {
+  if (distanceRad < 0) return borderRadPerS - approachRadPerS(-distanceRad, stepRadPerS, periodS);
+  const closing = borderRadPerS + approachRadPerS(distanceRad, stepRadPerS, periodS);
+  return Math.min(closing, distanceRad / periodS);
 }
 
 function clamp(value: number, min: number, max: number): number {

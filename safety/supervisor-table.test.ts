@@ -1,4 +1,5 @@
-// Tests over the whole matrix: every mode, every cue, and every walk of cues from the start.
+// Tests over the whole matrix: every mode, every cue, and every walk of cues from every mode.
+// They search the table itself, so that a changed cell fails by the rule that it breaks.
 
 import { expect, test } from "bun:test";
 import { Mode, modeNames } from "../runtime/contracts/mode.ts";
@@ -59,7 +60,7 @@ test("a reset never leads to a moving mode, from any still mode", () => {
   }
 });
 
-test("only a start leads from a still mode to a moving one, and only from STARTING and RECOVER", () => {
+test("only a start leads to motion, and only from STARTING and RECOVER", () => {
   const found: [number, number][] = [];
   for (const mode of allModes) {
     for (const cue of allCues) if (!moves(mode) && moves(next(mode, cue))) found.push([mode, cue]);

@@ -1,99 +1,17 @@
-// Scenarios of the supervisor in virtual time, a tick every 5 ms: what a person and the faults can
-// do to it, in every mode.
+// Scenarios of the supervisor: how it starts, how faults are counted, stop the robot and latch.
+// Time is virtual, a tick every 5 ms; each limit is tested on both of its sides.
 
 import { expect, test } from "bun:test";
 import { AssertionError } from "../runtime/contracts/assert.ts";
-import { Mode, OperatorCue, modeNames } from "../runtime/contracts/mode.ts";
-import type { RobotProfile } from "../runtime/contracts/profile.ts";
+import { Mode, OperatorCue } from "../runtime/contracts/mode.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
-import { instant, milliseconds } from "../runtime/contracts/units.ts";
+import { milliseconds } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
-import { testProfile } from "./fixture.ts";
-import { PATH_LENGTH_MAX, Supervisor } from "./supervisor.ts";
-
-const PERIOD_NS = 5_000_000;
-
-/** A supervisor with its own time. Every helper ends after a step, so its answers can be read. */
-class Rig {
-  readonly supervisor: Supervisor;
-  nowNs = 0;
-
-  constructor(changes: Partial<RobotProfile["supervisor"]> = {}) {
-    const profile = testProfile();
-    this.supervisor = new Supervisor({
-      ...profile,
-      supervisor: { ...profile.supervisor, ...changes },
-    });
-  }
-
-  cue(...cues: OperatorCue[]): this {
-    for (const cue of cues) this.supervisor.cue(cue, instant(this.nowNs));
-    return this;
-  }
-
-  raise(...faults: Fault[]): this {
-    for (const fault of faults) this.supervisor.raise(fault);
-    return this;
-  }
-
-  /** One tick; a stop hides every other reason, as in the core. */
-  step(reason: Reason = Reason.Ok, gateFaults = 0): this {
-    const judged = this.supervisor.stopRequested ? Reason.Stop : reason;
-    this.supervisor.step(judged, gateFaults, instant(this.nowNs));
-    this.nowNs += PERIOD_NS;
-    return this;
-  }
-
-  /** Ticks for so long; at the end as much time has passed since the first of them. */
-  last(ms: number, reason: Reason = Reason.Ok, gateFaults = 0): this {
-    const untilNs = this.nowNs + milliseconds(ms);
-    while (this.nowNs <= untilNs) this.step(reason, gateFaults);
-    return this;
-  }
-
-  running(): this {
-    return this.cue(OperatorCue.Start).step();
-  }
-
-  stopped(): this {
-    return this.running().cue(OperatorCue.Stop).step();
-  }
-
-  get path(): string {
-    const { path, pathLength } = this.supervisor;
-    return [...path.subarray(0, pathLength)].map((mode) => modeNames[mode]).join(" ");
-  }
-
-  get mode(): string {
-    return modeNames[this.supervisor.mode];
-  }
-
-  /** Everything a core reads after a step. */
-  get answers() {
-    const { mode, allowsMotion, stopRequested, epochRaised, started, activeFaults } =
-      this.supervisor;
-    return {
-      mode: modeNames[mode],
-      allowsMotion,
-      stopRequested,
-      epochRaised,
-      started,
-      activeFaults,
-    };
-  }
-}
-
-const running = {
-  mode: "RUNNING",
-  allowsMotion: true,
-  stopRequested: false,
-  epochRaised: false,
-  started: false,
-  activeFaults: 0,
-};
+import { PERIOD_NS, SupervisorRig, running } from "./supervisor-rig.ts";
+import { PATH_LENGTH_MAX } from "./supervisor.ts";
 
 test("a start in STARTING is remembered until nothing is missing, and then counts once", () => {
-  const rig = new Rig().cue(OperatorCue.Start).last(1_000, Reason.StaleState);
+  const rig = new SupervisorRig().cue(OperatorCue.Start).last(1_000, Reason.StaleState);
   expect(rig.answers).toEqual({
     mode: "STARTING",
     allowsMotion: false,
@@ -110,7 +28,7 @@ test("a start in STARTING is remembered until nothing is missing, and then count
 });
 
 test("a start that comes when all is there counts in that very step", () => {
-  expect(new Rig().last(20).running().answers).toEqual({
+  expect(new SupervisorRig().last(20).running().answers).toEqual({
     ...running,
     epochRaised: true,
     started: true,
@@ -118,45 +36,49 @@ test("a start that comes when all is there counts in that very step", () => {
 });
 
 test("without a start, STARTING waits for a person for as long as it takes", () => {
-  const rig = new Rig().last(60_000);
+  const rig = new SupervisorRig().last(60_000);
   expect(rig.path).toBe("STARTING");
   expect(rig.supervisor.waitingFor()).toBe(Reason.Ok);
 });
 
 test("what is missing in STARTING is no fault until the start timeout, to the tick", () => {
-  const rig = new Rig().cue(OperatorCue.Start).last(9_995, Reason.NoAction);
+  const rig = new SupervisorRig().cue(OperatorCue.Start).last(9_995, Reason.NoAction);
   expect(rig.path).toBe("STARTING");
   expect(rig.step(Reason.NoAction).path).toBe("STARTING SAFE_STOP");
   expect(rig.supervisor.epochRaised).toBe(true);
 });
 
 test("the start timeout counts from when something went missing", () => {
-  const rig = new Rig().last(60_000).last(9_990, Reason.StaleState);
+  const rig = new SupervisorRig().last(60_000).last(9_990, Reason.StaleState);
   expect(rig.path).toBe("STARTING");
   expect(rig.last(10, Reason.StaleState).path).toBe("STARTING SAFE_STOP");
 });
 
 test("a fault of the runtime keeps STARTING waiting, though the reason is Ok", () => {
-  const rig = new Rig().raise(Fault.ControlMissed).cue(OperatorCue.Start).step();
+  const rig = new SupervisorRig().raise(Fault.ControlMissed).cue(OperatorCue.Start).step();
   expect(rig.mode).toBe("STARTING");
   expect(rig.step().mode).toBe("RUNNING");
 });
 
 test("a start is forgotten by a stop, by a timeout, and is no start after a reset", () => {
-  const rig = new Rig().cue(OperatorCue.Start).step(Reason.NoAction).cue(OperatorCue.Stop).step();
+  const rig = new SupervisorRig()
+    .cue(OperatorCue.Start)
+    .step(Reason.NoAction)
+    .cue(OperatorCue.Stop)
+    .step();
   expect(rig.mode).toBe("SAFE_STOP");
   expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
   expect(rig.last(1_000).mode).toBe("RECOVER");
-  const late = new Rig().cue(OperatorCue.Start).last(10_000, Reason.NoAction);
+  const late = new SupervisorRig().cue(OperatorCue.Start).last(10_000, Reason.NoAction);
   expect(late.cue(OperatorCue.Reset).last(1_000).mode).toBe("RECOVER");
 });
 
 test("a robot may begin in RUNNING, where nothing was voided and nothing re-arms", () => {
-  expect(new Rig({ startsIn: "Running" }).step().answers).toEqual(running);
+  expect(new SupervisorRig({ startsIn: "Running" }).step().answers).toEqual(running);
 });
 
 test("DEGRADED raises no epoch and ends in the first tick whose reason is Ok", () => {
-  const rig = new Rig().running().step(Reason.NoAction);
+  const rig = new SupervisorRig().running().step(Reason.NoAction);
   expect(rig.answers).toEqual({
     ...running,
     mode: "DEGRADED",
@@ -167,7 +89,7 @@ test("DEGRADED raises no epoch and ends in the first tick whose reason is Ok", (
 });
 
 test("a fault is held at its persistence, to the tick, and its stop voids what was decided", () => {
-  const rig = new Rig().running().last(495, Reason.NoAction);
+  const rig = new SupervisorRig().running().last(495, Reason.NoAction);
   expect(rig.mode).toBe("DEGRADED");
   rig.step(Reason.NoAction);
   expect(rig.answers).toEqual({
@@ -179,13 +101,13 @@ test("a fault is held at its persistence, to the tick, and its stop voids what w
     activeFaults: 1 << Fault.NoAction,
   });
   expect(rig.step(Reason.NoAction).supervisor.epochRaised).toBe(false);
-  expect(new Rig().running().last(195, Reason.StaleState).mode).toBe("DEGRADED");
-  expect(new Rig().running().last(200, Reason.StaleState).mode).toBe("SAFE_STOP");
+  expect(new SupervisorRig().running().last(195, Reason.StaleState).mode).toBe("DEGRADED");
+  expect(new SupervisorRig().running().last(200, Reason.StaleState).mode).toBe("SAFE_STOP");
 });
 
 test("every reason counts by the persistence of its row", () => {
   const atMs = (reason: Reason) => {
-    const rig = new Rig().running();
+    const rig = new SupervisorRig().running();
     const fromNs = rig.nowNs;
     while (rig.mode !== "SAFE_STOP") rig.step(reason);
     return (rig.nowNs - PERIOD_NS - fromNs) / 1e6;
@@ -199,7 +121,7 @@ test("every reason counts by the persistence of its row", () => {
 });
 
 test("a pause in a fault is forgiven at half the speed at which it counts", () => {
-  const rig = new Rig().running().last(300, Reason.NoAction); // 300 ms held
+  const rig = new SupervisorRig().running().last(300, Reason.NoAction); // 300 ms held
   rig.last(200); // 5 ms more until the first healthy tick, whose 40 successors forgive 100 ms
   const fromNs = rig.nowNs;
   while (rig.mode !== "SAFE_STOP") rig.step(Reason.NoAction);
@@ -209,7 +131,7 @@ test("a pause in a fault is forgiven at half the speed at which it counts", () =
 
 test("a fault that flickers still stops the robot when it is there more than a third of the time", () => {
   const modeAfter = (bad: number, good: number) => {
-    const rig = new Rig().running();
+    const rig = new SupervisorRig().running();
     for (let tick = 0; tick < 10_000 && rig.mode !== "SAFE_STOP"; tick += 1) {
       rig.step(tick % (bad + good) < bad ? Reason.StaleState : Reason.Ok);
     }
@@ -222,157 +144,35 @@ test("a fault that flickers still stops the robot when it is there more than a t
 });
 
 test("a fault that is long over is forgiven whole, and never more than whole", () => {
-  const rig = new Rig().running().last(400, Reason.NoAction).last(5_000).last(495, Reason.NoAction);
+  const rig = new SupervisorRig()
+    .running()
+    .last(400, Reason.NoAction)
+    .last(5_000)
+    .last(495, Reason.NoAction);
   expect(rig.mode).toBe("DEGRADED");
   expect(rig.step(Reason.NoAction).mode).toBe("SAFE_STOP");
 });
 
 test("a gap in time before a fault does not count against it", () => {
-  const rig = new Rig().running();
+  const rig = new SupervisorRig().running();
   rig.nowNs += milliseconds(2_000);
   expect(rig.step(Reason.NoAction).mode).toBe("DEGRADED");
 });
 
 test("a fault in STARTING does not shorten its patience in RUNNING", () => {
-  const rig = new Rig().cue(OperatorCue.Start).last(400, Reason.StaleState).step();
+  const rig = new SupervisorRig().cue(OperatorCue.Start).last(400, Reason.StaleState).step();
   expect(rig.last(195, Reason.StaleState).mode).toBe("DEGRADED");
 });
 
-test("a stop is known at once, stops in its step from every moving or waiting mode", () => {
-  for (const cue of [OperatorCue.Stop, OperatorCue.Shutdown]) {
-    const rig = new Rig().running().cue(cue);
-    expect(rig.supervisor.stopRequested).toBe(true);
-    expect(rig.step().answers).toEqual({
-      mode: "SAFE_STOP",
-      allowsMotion: false,
-      stopRequested: true,
-      epochRaised: true,
-      started: false,
-      activeFaults: 1 << Fault.OperatorStop,
-    });
-    expect(rig.path).toBe("STARTING RUNNING SAFE_STOP");
-  }
-  expect(new Rig().cue(OperatorCue.Stop).step().path).toBe("STARTING SAFE_STOP");
-  const degraded = new Rig().running().step(Reason.NoAction).cue(OperatorCue.Stop).step();
-  expect(degraded.path).toBe("STARTING RUNNING DEGRADED SAFE_STOP");
-  const recover = new Rig().stopped().cue(OperatorCue.Reset).step().cue(OperatorCue.Stop).step();
-  expect(recover.path).toBe("STARTING RUNNING SAFE_STOP RECOVER SAFE_STOP");
-  expect(recover.supervisor.epochRaised).toBe(true);
-});
-
-test("a stop stays and never latches, however long nobody comes", () => {
-  const rig = new Rig().stopped().last(3_600_000);
-  expect(rig.mode).toBe("SAFE_STOP");
-  expect(rig.supervisor.stopRequested).toBe(true);
-  expect(rig.cue(OperatorCue.Stop).step().mode).toBe("SAFE_STOP");
-});
-
-test("a person may stop as often as they like: their stops are no relapse", () => {
-  const rig = new Rig().running();
-  for (let round = 0; round < 10; round += 1) {
-    rig.cue(OperatorCue.Stop).step().cue(OperatorCue.Reset).step().cue(OperatorCue.Start).step();
-  }
-  expect(rig.mode).toBe("RUNNING");
-});
-
-test("a reset leads to RECOVER and never moves; a start leads on and voids what was decided", () => {
-  const rig = new Rig().stopped().cue(OperatorCue.Reset).step();
-  expect(rig.answers).toEqual({ ...running, mode: "RECOVER", allowsMotion: false });
-  expect(rig.last(60_000).mode).toBe("RECOVER");
-  expect(rig.running().answers).toEqual({ ...running, epochRaised: true, started: true });
-});
-
-test("a reset and a start in one step never add up to motion, whichever came first", () => {
-  for (const cues of [
-    [OperatorCue.Reset, OperatorCue.Start],
-    [OperatorCue.Start, OperatorCue.Reset],
-  ] as const) {
-    const rig = new Rig()
-      .stopped()
-      .cue(...cues)
-      .step();
-    expect(rig.mode).toBe("RECOVER");
-    expect(rig.supervisor.refusedStarts).toBe(1);
-    expect(rig.last(1_000).mode).toBe("RECOVER");
-  }
-});
-
-test("a stop in the step of a reset wins, whichever came first, also when one was there before", () => {
-  for (const cues of [
-    [OperatorCue.Reset, OperatorCue.Stop],
-    [OperatorCue.Stop, OperatorCue.Reset],
-  ] as const) {
-    const rig = new Rig()
-      .stopped()
-      .cue(...cues)
-      .step();
-    expect(rig.answers.mode).toBe("SAFE_STOP");
-    expect(rig.supervisor.stopRequested).toBe(true);
-    expect(rig.supervisor.refusedResets).toBe(1);
-    expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
-  }
-});
-
-test("a stop in the step of a start wins", () => {
-  const rig = new Rig().stopped().cue(OperatorCue.Reset).step();
-  expect(rig.cue(OperatorCue.Start, OperatorCue.Stop).step().mode).toBe("SAFE_STOP");
-});
-
-test("a reset is an edge: one that came too early does not wait for the fault to end", () => {
-  const rig = new Rig().running().last(200, Reason.StaleState);
-  rig.cue(OperatorCue.Reset).step(Reason.StaleState);
-  expect([rig.mode, rig.supervisor.refusedResets]).toEqual(["SAFE_STOP", 1]);
-  expect(rig.last(100).mode).toBe("SAFE_STOP");
-  expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
-});
-
-test("a reset where there is nothing to reset changes nothing and is not refused", () => {
-  const rig = new Rig().cue(OperatorCue.Reset).step().running().cue(OperatorCue.Reset).step();
-  expect(rig.path).toBe("STARTING RUNNING");
-  expect(rig.supervisor.refusedResets).toBe(0);
-});
-
-test("a start in SAFE_STOP and in the latch is refused, counted and not remembered", () => {
-  const rig = new Rig().stopped().cue(OperatorCue.Start).step();
-  expect([rig.mode, rig.supervisor.refusedStarts]).toEqual(["SAFE_STOP", 1]);
-  expect(rig.cue(OperatorCue.Reset).last(1_000).mode).toBe("RECOVER");
-  const latched = new Rig().running().raise(Fault.DriverLost).step().cue(OperatorCue.Start).step();
-  expect([latched.mode, latched.supervisor.refusedStarts]).toEqual(["FAULT_LATCHED", 1]);
-});
-
-test("a start while running is no second start", () => {
-  const rig = new Rig().running().cue(OperatorCue.Start).step();
-  expect(rig.answers).toEqual(running);
-  expect(rig.supervisor.refusedStarts).toBe(0);
-});
-
-test("at rest a missing decision is no fault: reset and start count, and a dead policy stops again", () => {
-  const rig = new Rig().running().last(500, Reason.NoAction);
-  expect(rig.last(5_000, Reason.NoAction).mode).toBe("SAFE_STOP");
-  expect(rig.cue(OperatorCue.Reset).step(Reason.NoAction).mode).toBe("RECOVER");
-  expect(rig.last(5_000, Reason.NoAction).mode).toBe("RECOVER");
-  rig.cue(OperatorCue.Start).step(Reason.NoAction);
-  expect(rig.answers).toEqual({
-    mode: "DEGRADED",
-    allowsMotion: false,
-    stopRequested: false,
-    epochRaised: true,
-    started: true,
-    activeFaults: 1 << Fault.NoAction,
-  });
-  expect(rig.last(490, Reason.NoAction).mode).toBe("DEGRADED");
-  expect(rig.step(Reason.NoAction).mode).toBe("SAFE_STOP");
-});
-
 test("a fault of the robot in RECOVER takes the start back", () => {
-  const rig = new Rig().stopped().cue(OperatorCue.Reset).step();
+  const rig = new SupervisorRig().stopped().cue(OperatorCue.Reset).step();
   rig.cue(OperatorCue.Start).step(Reason.StaleState);
   expect([rig.mode, rig.supervisor.refusedStarts]).toEqual(["SAFE_STOP", 1]);
   expect(rig.supervisor.epochRaised).toBe(true);
 });
 
 test("a sensor that stays dead latches after SAFE_STOP's own patience", () => {
-  const rig = new Rig().running().last(200, Reason.StaleState);
+  const rig = new SupervisorRig().running().last(200, Reason.StaleState);
   expect(rig.last(490, Reason.StaleState).mode).toBe("SAFE_STOP");
   rig.step(Reason.StaleState);
   expect([rig.mode, rig.supervisor.latchedBy]).toEqual(["FAULT_LATCHED", Fault.StaleState]);
@@ -383,14 +183,14 @@ test("a sensor that stays dead latches after SAFE_STOP's own patience", () => {
 });
 
 test("a long persistence in the profile is also SAFE_STOP's patience", () => {
-  const rig = new Rig({ staleStatePersistNs: milliseconds(800) }).running();
+  const rig = new SupervisorRig({ staleStatePersistNs: milliseconds(800) }).running();
   rig.last(800, Reason.StaleState);
   expect(rig.last(790, Reason.StaleState).mode).toBe("SAFE_STOP");
   expect(rig.step(Reason.StaleState).mode).toBe("FAULT_LATCHED");
 });
 
 test("three stops by faults within the window latch; the third one tells its fault", () => {
-  const rig = new Rig().running();
+  const rig = new SupervisorRig().running();
   const fail = () => rig.last(200, Reason.StaleState);
   const rearm = () => rig.step().cue(OperatorCue.Reset).step().cue(OperatorCue.Start).step();
   fail();
@@ -410,7 +210,7 @@ test("three stops by faults within the window latch; the third one tells its fau
 
 test("stops further apart than the window are no relapse, to the tick", () => {
   const stopAt = (lastGapNs: number) => {
-    const rig = new Rig().running();
+    const rig = new SupervisorRig().running();
     for (const gapNs of [milliseconds(30_000), lastGapNs, 0]) {
       rig.raise(Fault.Suspended).step();
       const sinceNs = rig.nowNs - PERIOD_NS;
@@ -425,11 +225,11 @@ test("stops further apart than the window are no relapse, to the tick", () => {
 
 test("a lost driver latches at once, from every mode, and no reset clears it", () => {
   const makers = [
-    () => new Rig().step(),
-    () => new Rig().running(),
-    () => new Rig().running().step(Reason.NoAction),
-    () => new Rig().stopped(),
-    () => new Rig().stopped().cue(OperatorCue.Reset).step(),
+    () => new SupervisorRig().step(),
+    () => new SupervisorRig().running(),
+    () => new SupervisorRig().running().step(Reason.NoAction),
+    () => new SupervisorRig().stopped(),
+    () => new SupervisorRig().stopped().cue(OperatorCue.Reset).step(),
   ];
   for (const make of makers) {
     const rig = make().cue(OperatorCue.DriverLost).step();
@@ -437,43 +237,50 @@ test("a lost driver latches at once, from every mode, and no reset clears it", (
     expect(rig.last(1_000).cue(OperatorCue.Reset).step().mode).toBe("FAULT_LATCHED");
     expect(rig.supervisor.refusedResets).toBe(1);
   }
-  const direct = new Rig().running().raise(Fault.DriverLost).step();
+  const direct = new SupervisorRig().running().raise(Fault.DriverLost).step();
   expect(direct.path).toBe("STARTING RUNNING SAFE_STOP FAULT_LATCHED");
   expect(direct.supervisor.epochRaised).toBe(true);
-  const recover = new Rig().stopped().cue(OperatorCue.Reset).step().raise(Fault.DriverLost).step();
+  const recover = new SupervisorRig()
+    .stopped()
+    .cue(OperatorCue.Reset)
+    .step()
+    .raise(Fault.DriverLost)
+    .step();
   expect(recover.supervisor.epochRaised).toBe(true);
 });
 
 test("a fault that persists at once stops in its own step, by the worst row when several do", () => {
   for (const fault of [Fault.ControlMissed, Fault.Suspended]) {
-    expect(new Rig().running().raise(fault).step().path).toBe("STARTING RUNNING SAFE_STOP");
+    expect(new SupervisorRig().running().raise(fault).step().path).toBe(
+      "STARTING RUNNING SAFE_STOP",
+    );
   }
-  const gate = new Rig().running().step(Reason.Ok, 1 << Fault.FollowingError);
+  const gate = new SupervisorRig().running().step(Reason.Ok, 1 << Fault.FollowingError);
   expect(gate.path).toBe("STARTING RUNNING SAFE_STOP");
   expect(gate.supervisor.activeFaults).toBe(1 << Fault.FollowingError);
-  const worst = new Rig().running().last(495, Reason.NoAction).raise(Fault.DriverLost);
+  const worst = new SupervisorRig().running().last(495, Reason.NoAction).raise(Fault.DriverLost);
   expect(worst.step(Reason.NoAction).supervisor.latchedBy).toBe(Fault.DriverLost);
 });
 
 test("a suspend is one event: it does not latch, and a reset counts after it", () => {
-  const rig = new Rig().running().cue(OperatorCue.Suspended).step().last(5_000);
+  const rig = new SupervisorRig().running().cue(OperatorCue.Suspended).step().last(5_000);
   expect(rig.mode).toBe("SAFE_STOP");
   expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
 });
 
 test("a following error that stays while stopped latches", () => {
-  const rig = new Rig().running().last(500, Reason.Ok, 1 << Fault.FollowingError);
+  const rig = new SupervisorRig().running().last(500, Reason.Ok, 1 << Fault.FollowingError);
   expect([rig.mode, rig.supervisor.latchedBy]).toEqual(["FAULT_LATCHED", Fault.FollowingError]);
 });
 
 test("when two faults are held at once, the worse one is the cause", () => {
-  const rig = new Rig({ relapseCount: 1, noActionPersistNs: milliseconds(0) }).running();
+  const rig = new SupervisorRig({ relapseCount: 1, noActionPersistNs: milliseconds(0) }).running();
   rig.raise(Fault.Suspended).step(Reason.NoAction);
   expect(rig.supervisor.latchedBy).toBe(Fault.Suspended);
 });
 
 test("a late tick and a lost policy degrade without taking motion, until they persist", () => {
-  const late = new Rig().running().raise(Fault.ControlLate).step();
+  const late = new SupervisorRig().running().raise(Fault.ControlLate).step();
   expect(late.answers).toEqual({
     ...running,
     mode: "DEGRADED",
@@ -482,27 +289,28 @@ test("a late tick and a lost policy degrade without taking motion, until they pe
   expect(late.step().answers).toEqual(running);
   for (let tick = 0; tick <= 40; tick += 1) late.raise(Fault.ControlLate).step();
   expect(late.mode).toBe("SAFE_STOP");
-  const lost = new Rig().running().cue(OperatorCue.PolicyLost).step();
+  const lost = new SupervisorRig().running().cue(OperatorCue.PolicyLost).step();
   expect([lost.mode, lost.supervisor.allowsMotion]).toEqual(["DEGRADED", true]);
 });
 
 test("a slow policy leaves reduced motion and never escalates by itself", () => {
-  const rig = new Rig().running();
+  const rig = new SupervisorRig().running();
   for (let tick = 0; tick < 20_000; tick += 1) rig.raise(Fault.PolicySlow).step();
   expect([rig.mode, rig.supervisor.allowsMotion]).toEqual(["DEGRADED", true]);
 });
 
 test("a warning is shown and changes nothing", () => {
-  const rig = new Rig().running().cue(OperatorCue.MainSlow).step();
+  const rig = new SupervisorRig().running().cue(OperatorCue.MainSlow).step();
   expect(rig.answers).toEqual({ ...running, activeFaults: 1 << Fault.MainSlow });
-  const recover = new Rig().stopped().cue(OperatorCue.MainSlow, OperatorCue.Reset).step();
+  const recover = new SupervisorRig().stopped().cue(OperatorCue.MainSlow, OperatorCue.Reset).step();
   expect(recover.cue(OperatorCue.MainSlow, OperatorCue.Start).step().mode).toBe("RUNNING");
 });
 
 test("the path keeps its first changes and counts the rest", () => {
-  const rig = new Rig().running();
+  const rig = new SupervisorRig().running();
   for (let tick = 0; tick < PATH_LENGTH_MAX; tick += 1) {
-    rig.step(tick % 2 === 0 ? Reason.NoAction : Reason.Ok);
+    if (tick % 2 === 0) rig.raise(Fault.PolicySlow);
+    rig.step();
   }
   const { path, pathDropped, pathLength } = rig.supervisor;
   expect({ pathLength, pathDropped }).toEqual({ pathLength: PATH_LENGTH_MAX, pathDropped: 2 });
@@ -510,7 +318,7 @@ test("the path keeps its first changes and counts the rest", () => {
 });
 
 test("our own mistakes end the thread", () => {
-  const rig = new Rig().step();
+  const rig = new SupervisorRig().step();
   rig.nowNs = 0;
   rig.step();
   rig.nowNs = -1;
@@ -520,6 +328,6 @@ test("our own mistakes end the thread", () => {
   expect(() => rig.cue(9 as OperatorCue)).toThrow("the cue is known");
   expect(() => rig.raise(17 as Fault)).toThrow("the fault has a row");
   expect(() => rig.step(Reason.Ok, 1 << 17)).toThrow("every gate fault has a row");
-  expect(() => new Rig({ relapseCount: 0 })).toThrow("relapses are counted from 1");
-  expect(() => new Rig({ startTimeoutNs: milliseconds(0) })).toThrow("the start timeout");
+  expect(() => new SupervisorRig({ relapseCount: 0 })).toThrow("relapses are counted from 1");
+  expect(() => new SupervisorRig({ startTimeoutNs: milliseconds(0) })).toThrow("the start timeout");
 });

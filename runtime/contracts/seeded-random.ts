@@ -8,9 +8,9 @@ import { assert } from "./assert.ts";
 import { cos } from "./trig.ts";
 
 const WORD = 4_294_967_296;
-const TWO_PI = 6.283185307179586;
-const LN_2 = 0.6931471805599453;
-const SQRT_2 = 1.4142135623730951;
+const TWO_PI = 2 * Math.PI;
+const LN_2 = Math.LN2;
+const SQRT_2 = Math.SQRT2;
 
 export class SeededRandom {
   readonly #words = new Int32Array(4);

@@ -147,7 +147,7 @@ export class ActionBuffer {
 
   #isFinite(chunk: ChunkView): boolean {
     const { record, values } = chunk;
-    for (let slot = ChunkSlot.dtNs; slot <= ChunkSlot.stateStampNs; slot += 1) {
+    for (let slot = ChunkSlot.seq; slot <= ChunkSlot.stateStampNs; slot += 1) {
       if (!Number.isFinite(record[slot]!)) return false;
     }
     const count = chunk.horizon * this.#jointCount;

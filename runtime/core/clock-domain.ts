@@ -7,6 +7,8 @@
 import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 
+/** A stamp that goes back further than any transport can shuffle means that the device restarted. */
+const RESTART_NS = 100_000_000;
 const BUCKET_COUNT = 10;
 const BUCKET_NS = 1_000_000_000;
 /** Cheap crystals stay within ±100 ppm each; two of them differ by 200 at most. */
@@ -31,10 +33,12 @@ export class ClockDomainConverter {
     return this.#drift;
   }
 
-  /** The stamp on the session clock. Takes the pair into the estimate first. */
+  /** The stamp on the session clock, after the pair has gone into the estimate. NaN stays NaN. */
   convert(deviceNs: number, receiveNs: Instant): Instant {
-    if (deviceNs < this.#lastDeviceNs) this.#count = 0; // the device restarted
-    this.#lastDeviceNs = deviceNs;
+    if (!(Number.isFinite(deviceNs) && Number.isFinite(receiveNs))) return instant(Number.NaN);
+    const restarted = deviceNs < this.#lastDeviceNs - RESTART_NS;
+    if (restarted) this.#count = 0;
+    if (restarted || deviceNs > this.#lastDeviceNs) this.#lastDeviceNs = deviceNs;
     this.#take(deviceNs, receiveNs - deviceNs);
     const stampNs = deviceNs + this.#offsetAt(deviceNs);
     return instant(Math.min(Math.round(stampNs), receiveNs));

@@ -2,7 +2,8 @@
 //
 // Aligns the sources to one moment: newer samples are interpolated back to it, a lagging source is
 // extrapolated by at most one of its periods without moving the stamp, and what is older than the
-// window takes no part. The stamp of the state is the oldest real stamp that took part.
+// window takes no part. The stamp of the state is the oldest real stamp that took part; -Infinity
+// when a joint was never read, Infinity when a source stamps in the future.
 
 import { assert } from "../contracts/assert.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
@@ -16,6 +17,7 @@ import { SensorBuffer } from "./sensor-buffer.ts";
 
 /** A joint value beyond this is no reading: a wrapped counter, a flipped exponent bit. */
 const READING_MAX = 1e4;
+const isReading = (value: number): boolean => Math.abs(value) < READING_MAX;
 /** A field is dropped when older than this many of its validities: a policy sees it absent. */
 const DROP_VALIDITIES = 3;
 
@@ -39,10 +41,13 @@ export class StateEstimator {
   constructor(profile: RobotProfile, layout: StateLayout) {
     const jointCount = layout.jointCount;
     this.#layout = layout;
-    this.#buffers = layout.sources.map((source) => new SensorBuffer(source, payloadCount(source)));
+    const { windowNs } = profile.state;
+    this.#buffers = layout.sources.map(
+      (source) => new SensorBuffer(source, payloadCount(source), windowNs),
+    );
     this.#periodNs = profile.periodNs;
     this.#validityNs = profile.state.validityNs;
-    this.#windowNs = profile.state.windowNs;
+    this.#windowNs = windowNs;
     this.#jointSource = new Int32Array(jointCount).fill(-1);
     this.#jointSlot = new Int32Array(jointCount);
     this.#jointStampNs = new Float64Array(jointCount).fill(-Infinity);
@@ -88,19 +93,22 @@ export class StateEstimator {
     for (let joint = 0; joint < this.#layout.jointCount; joint += 1) {
       if (this.#jointSource[joint] !== sourceIndex) continue;
       const slot = this.#jointSlot[joint]!;
-      if (((buffer.validMask >>> slot) & 1) === 0) continue;
+      if (!buffer.holds(slot)) continue;
       const positionRad = buffer.payload[base + slot]!;
-      const velocityRadPerS = source.measuresVelocity
-        ? buffer.payload[base + count + slot]!
-        : buffer.slopePerS(slot);
-      if (!(Math.abs(positionRad) < READING_MAX && Math.abs(velocityRadPerS) < READING_MAX)) {
+      const measuredRadPerS = source.measuresVelocity ? buffer.payload[base + count + slot]! : 0;
+      const effortNm = source.measuresEffort ? buffer.payload[base + 2 * count + slot]! : 0;
+      if (!(isReading(positionRad) && isReading(measuredRadPerS) && isReading(effortNm))) {
+        // One bad reading in the history would spoil the velocities of all that follow.
+        buffer.refuse(slot);
         this.badReadingCount += 1;
         continue;
       }
       this.#jointStampNs[joint] = buffer.newestStampNs;
       this.#positionRad[joint] = positionRad;
-      this.#velocityRadPerS[joint] = velocityRadPerS;
-      this.#effortNm[joint] = source.measuresEffort ? buffer.payload[base + 2 * count + slot]! : 0;
+      this.#velocityRadPerS[joint] = source.measuresVelocity
+        ? measuredRadPerS
+        : buffer.slopePerS(slot);
+      this.#effortNm[joint] = effortNm;
     }
   }
 
@@ -126,7 +134,7 @@ export class StateEstimator {
     }
     const { record } = state;
     const buffer = this.#buffers[oldestSource]!;
-    record[StateSlot.stampNs] = oldestNs;
+    record[StateSlot.stampNs] = this.#anyFromFuture() ? Infinity : oldestNs;
     record[StateSlot.validityNs] = this.#validityNs;
     record[StateSlot.hypothesis] = Hypothesis.Single;
     record[StateSlot.sourceIndex] = oldestSource;
@@ -144,9 +152,20 @@ export class StateEstimator {
     const stampNs = this.#jointStampNs[joint]!;
     if (stampNs === alignNs || stampNs === -Infinity) return this.#positionRad[joint]!;
     const buffer = this.#buffers[this.#jointSource[joint]!]!;
-    if (stampNs > alignNs) return buffer.valueAt(this.#jointSlot[joint]!, alignNs);
+    if (stampNs > alignNs) {
+      return buffer.valueAt(this.#jointSlot[joint]!, alignNs, this.#positionRad[joint]!);
+    }
     const aheadNs = Math.min(alignNs - stampNs, buffer.source.periodNs);
     return this.#positionRad[joint]! + (this.#velocityRadPerS[joint]! * aheadNs) / 1e9;
+  }
+
+  /** A source whose last sample was stamped in the future makes the whole state so. */
+  #anyFromFuture(): boolean {
+    for (let index = 0; index < this.#buffers.length; index += 1) {
+      const { fromFuture, source } = this.#buffers[index]!;
+      if (fromFuture && source.kind === "proprio") return true;
+    }
+    return false;
   }
 
   /** The worst source's delivery; joints outside the window count as not delivered. */
@@ -183,7 +202,7 @@ export class StateEstimator {
   #writeField(field: StateView["fields"][number], buffer: SensorBuffer, nowNs: Instant): number {
     const { validityNs } = buffer.source;
     const stampNs = buffer.newestStampNs;
-    if (!(nowNs - stampNs <= DROP_VALIDITIES * validityNs) || (buffer.validMask & 1) === 0) {
+    if (!(nowNs - stampNs <= DROP_VALIDITIES * validityNs) || !buffer.holds(0)) {
       field.clear();
       return 0;
     }
@@ -197,7 +216,8 @@ export class StateEstimator {
       field.values[index] = value;
     }
     const ratio = buffer.deliveredRatio(this.#periodNs);
-    field.set(instant(stampNs), duration(validityNs), ratio, buffer.seq);
+    const shownNs = instant(buffer.fromFuture ? Infinity : stampNs);
+    field.set(shownNs, duration(validityNs), ratio, buffer.seq);
     return ratio;
   }
 }

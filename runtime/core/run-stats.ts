@@ -31,6 +31,7 @@ export class RunStats implements TickSink {
   coverageGapCount = 0;
   readonly #lateNsMax: number;
   #lastReason: number = Reason.Ok;
+  #firstTick = 0;
   #nextTick = 0;
   /** Records that never came, by the gaps in their numbers. */
   lostCount = 0;
@@ -49,7 +50,10 @@ export class RunStats implements TickSink {
     const mode = record[TickSlot.mode]!;
     this.lostCount += tick - this.#nextTick;
     this.#nextTick = tick + 1;
-    if (this.tickCount === 0) this.firstNs = nowNs;
+    if (this.tickCount === 0) {
+      this.firstNs = nowNs;
+      this.#firstTick = tick;
+    }
     this.tickCount += 1;
     this.lastNs = nowNs;
     this.#countTiming(record, tick);
@@ -67,10 +71,10 @@ export class RunStats implements TickSink {
     this.#countRepairs(record[TickSlot.repairs]!);
   }
 
-  /** Ticks per second between the first and the last tick; 0 with fewer than two. */
+  /** Ticks per second between the first and the last record; 0 with fewer than two. */
   get rateHz(): number {
     const spanNs = this.lastNs - this.firstNs;
-    return spanNs > 0 ? ((this.tickCount + this.lostCount - 1) * 1e9) / spanNs : 0;
+    return spanNs > 0 ? ((this.#nextTick - 1 - this.#firstTick) * 1e9) / spanNs : 0;
   }
 
   #countTiming(record: Float64Array, tick: number): void {
@@ -80,7 +84,7 @@ export class RunStats implements TickSink {
     this.missedCount += record[TickSlot.missedTicks]!;
     if (tick > 0) this.work.add(record[TickSlot.previousWorkNs]!);
     const sampledNs = record[TickSlot.sampledNs]!;
-    if (sampledNs > -Infinity) this.sampleAge.add(record[TickSlot.nowNs]! - sampledNs);
+    if (Number.isFinite(sampledNs)) this.sampleAge.add(record[TickSlot.nowNs]! - sampledNs);
   }
 
   #countRepairs(bits: number): void {

@@ -1,7 +1,8 @@
 // SensorBuffer: the last samples of one source, on the session clock, oldest forgotten first.
 //
-// A sample enters only with a later stamp than the one before. A stamp from the future is kept, so
-// that the state can be judged by it, and forgotten when the next sample comes.
+// A sample enters only with a later stamp than the one before. One from the future never enters:
+// the buffer says so until the next sample comes, and time never makes it good. A reading that its
+// sample did not bring takes no part in anything.
 
 import { assert } from "../contracts/assert.ts";
 import type { SourceProfile } from "../contracts/profile.ts";
@@ -9,7 +10,7 @@ import { ClockDomain, SampleSlot } from "../contracts/sample.ts";
 import type { SampleView } from "../contracts/sample.ts";
 import { FUTURE_NS_MAX } from "../contracts/state.ts";
 import { instant } from "../contracts/units.ts";
-import type { Instant } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
 import { ClockDomainConverter } from "./clock-domain.ts";
 
 /** Samples kept per source: what the velocity fit needs. */
@@ -23,20 +24,26 @@ export class SensorBuffer {
   readonly payload: Float64Array;
   readonly clock = new ClockDomainConverter();
   count = 0;
+  /** The last sample was stamped in the future: where the source is now, nobody knows. */
+  fromFuture = false;
   /** Samples refused because a later one was already here. */
   outOfOrderCount = 0;
   receivedNs = 0;
   seq = 0;
   calibrationVersion = 0;
   clockVersion = 0;
-  validMask = 0;
+  /** Bit of each reading that is there, sample by sample. */
+  readonly #masks = new Int32Array(HISTORY_COUNT);
+  readonly #windowNs: number;
   #newest = 0;
 
-  constructor(source: SourceProfile, payloadCount: number) {
+  /** Samples older than `windowNs` before the newest take no part in a velocity. */
+  constructor(source: SourceProfile, payloadCount: number, windowNs: Duration) {
     assert(source.joints.length <= 31, "a validity mask has room for every joint of a source");
     this.source = source;
     this.payloadCount = payloadCount;
     this.payload = new Float64Array(HISTORY_COUNT * payloadCount);
+    this.#windowNs = windowNs;
   }
 
   /** Index of the sample `back` places before the newest. */
@@ -48,7 +55,17 @@ export class SensorBuffer {
     return instant(this.count === 0 ? -Infinity : this.stampNs[this.#newest]!);
   }
 
-  /** Takes a sample. False when it is not newer than the last. */
+  /** True when the newest sample brought this reading, and nobody has refused it since. */
+  holds(reading: number): boolean {
+    return this.count > 0 && this.#brought(this.#newest, reading);
+  }
+
+  /** What the newest sample says there cannot be true: as if it had not been read. */
+  refuse(reading: number): void {
+    this.#masks[this.#newest] = this.#masks[this.#newest]! & ~(1 << reading);
+  }
+
+  /** Takes a sample. False when it is not newer than the last, or from the future. */
   take(sample: SampleView, nowNs: Instant): boolean {
     const { record, payload } = sample;
     const device = record[SampleSlot.clockDomain] === ClockDomain.Device;
@@ -56,12 +73,12 @@ export class SensorBuffer {
       ? this.clock.convert(sample.sensorStampNs, sample.receiveNs)
       : sample.sensorStampNs;
     const lastNs = this.newestStampNs;
-    const lastWasFuture = lastNs > nowNs + FUTURE_NS_MAX;
-    if (!(stampNs > lastNs) && !lastWasFuture) {
+    this.fromFuture = stampNs > nowNs + FUTURE_NS_MAX;
+    // Negated, so that a stamp that is no number is refused too.
+    if (this.fromFuture || !(stampNs > lastNs)) {
       if (stampNs < lastNs) this.outOfOrderCount += 1;
       return false;
     }
-    if (lastWasFuture) this.count = 0;
     this.#newest = (this.#newest + 1) % HISTORY_COUNT;
     this.count = Math.min(this.count + 1, HISTORY_COUNT);
     this.stampNs[this.#newest] = stampNs;
@@ -73,7 +90,7 @@ export class SensorBuffer {
     this.seq = sample.seq;
     this.calibrationVersion = record[SampleSlot.calibrationVersion]!;
     this.clockVersion = device ? this.clock.version : 0;
-    this.validMask = record[SampleSlot.validMask]!;
+    this.#masks[this.#newest] = record[SampleSlot.validMask]!;
     return true;
   }
 
@@ -85,50 +102,69 @@ export class SensorBuffer {
     return Math.min(1, ((this.count - 1) * periodNs) / spanNs);
   }
 
-  /** Velocity of one payload value by least squares over the history; 0 with one sample. */
-  slopePerS(index: number): number {
-    const { count } = this;
-    if (count < 2) return 0;
+  /** Velocity of one reading by least squares over the history; 0 when it was read once. */
+  slopePerS(reading: number): number {
     const newestNs = this.stampNs[this.#newest]!;
+    let count = 0;
     let sumT = 0;
     let sumX = 0;
-    for (let back = 0; back < count; back += 1) {
+    for (let back = 0; back < this.count; back += 1) {
       const at = this.slot(back);
+      if (!this.#takesPart(at, reading)) continue;
+      count += 1;
       sumT += (this.stampNs[at]! - newestNs) / 1e9;
-      sumX += this.payload[at * this.payloadCount + index]!;
+      sumX += this.payload[at * this.payloadCount + reading]!;
     }
+    if (count < 2) return 0;
     const meanT = sumT / count;
     const meanX = sumX / count;
     let covariance = 0;
     let variance = 0;
-    for (let back = 0; back < count; back += 1) {
+    for (let back = 0; back < this.count; back += 1) {
       const at = this.slot(back);
+      if (!this.#takesPart(at, reading)) continue;
       const t = (this.stampNs[at]! - newestNs) / 1e9 - meanT;
-      covariance += t * (this.payload[at * this.payloadCount + index]! - meanX);
+      covariance += t * (this.payload[at * this.payloadCount + reading]! - meanX);
       variance += t * t;
     }
     return covariance / variance;
   }
 
-  /** Value of the payload at `atNs`: between two samples, or the newest when later than all. */
-  valueAt(index: number, atNs: number): number {
-    let later = this.slot(0);
-    if (atNs >= this.stampNs[later]!) return this.payload[later * this.payloadCount + index]!;
-    for (let back = 1; back < this.count; back += 1) {
-      const earlier = this.slot(back);
-      if (atNs >= this.stampNs[earlier]!) {
-        const spanNs = this.stampNs[later]! - this.stampNs[earlier]!;
-        const from = this.payload[earlier * this.payloadCount + index]!;
-        const to = this.payload[later * this.payloadCount + index]!;
-        return from + (to - from) * ((atNs - this.stampNs[earlier]!) / spanNs);
+  /**
+   * A reading at `atNs`: between the two samples around it, or the nearest one beyond either end.
+   * `otherwiseRad` when no kept sample brought it.
+   */
+  valueAt(reading: number, atNs: number, otherwiseRad: number): number {
+    let laterNs = 0;
+    let value = otherwiseRad;
+    let found = false;
+    for (let back = 0; back < this.count; back += 1) {
+      const at = this.slot(back);
+      if (!this.#brought(at, reading)) continue;
+      const earlierNs = this.stampNs[at]!;
+      const earlier = this.payload[at * this.payloadCount + reading]!;
+      if (atNs >= earlierNs) {
+        if (!found) return earlier;
+        return earlier + (value - earlier) * ((atNs - earlierNs) / (laterNs - earlierNs));
       }
-      later = earlier;
+      laterNs = earlierNs;
+      value = earlier;
+      found = true;
     }
-    return this.payload[later * this.payloadCount + index]!;
+    return value;
   }
 
   clear(): void {
     this.count = 0;
-    this.validMask = 0;
+    this.fromFuture = false;
+  }
+
+  #brought(at: number, reading: number): boolean {
+    return ((this.#masks[at]! >>> reading) & 1) === 1;
+  }
+
+  #takesPart(at: number, reading: number): boolean {
+    const ageNs = this.stampNs[this.#newest]! - this.stampNs[at]!;
+    return this.#brought(at, reading) && ageNs <= this.#windowNs;
   }
 }

@@ -1,4 +1,4 @@
-// GraspSolver: joint positions for a gripper that comes from above, and straight ways up from there.
+// GraspSolver: joint positions for a gripper that comes from above, and straight ways up from it.
 //
 // The tool's x axis points out of the jaws and its z axis in their opening direction. Straight down
 // is tried first; where the arm does not reach that far, the jaws lean outward in the arm's plane,
@@ -12,7 +12,7 @@ import { composeInto, POSE_SLOTS } from "../kinematics/pose.ts";
 import { PIECES_MAX } from "./minimum-jerk.ts";
 import { setTurn } from "./turn.ts";
 
-const HALF_TURN_RAD = 3.141592653589793;
+const HALF_TURN_RAD = Math.PI;
 const LEAN_STEP_RAD = 0.1;
 const LEAN_STEP_COUNT = 7;
 // Turns weigh 0.3 m/rad. 0.5 mm and 2 degrees are far below what a hand-sized gripper needs.

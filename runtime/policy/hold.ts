@@ -1,4 +1,5 @@
-// HoldPolicy: stays where the episode found the robot. Every row is the same pose.
+// HoldPolicy: stays where the episode found the robot. Every row is the same pose: the command of
+// that moment, not the measured position, which gravity pulls down.
 
 import type { ChunkView } from "../contracts/action.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";

@@ -1,29 +1,40 @@
-// Makes the policy side of a run: the policy by name or path, its adapter and its runner.
+// Makes the policy side of a run: the policy by name or path, its adapter, its latency, its runner.
+// Whatever does not fit is refused here, before anything moves.
 
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import type { StateLayout } from "../contracts/state.ts";
 import { ActionAdapter } from "./adapter.ts";
 import { policyContext } from "./context.ts";
-import { HoldPolicy } from "./hold.ts";
+import { LatencyModel, parseLatency } from "./latency.ts";
+import { loadPolicy } from "./load-policy.ts";
 import { PolicyRunner } from "./runner.ts";
 
 export type RunnerPlan = {
   readonly robot: RobotProfile;
   readonly task: TaskProfile;
+  /** A name of the registry, or a path to a module. */
   readonly policy: string;
   readonly seed: number;
+  /** Text of `--policy-latency`. */
   readonly policyLatency: string | undefined;
 };
 
+/** Throws PolicyError. */
 export async function makeRunner(plan: RunnerPlan, layout: StateLayout): Promise<PolicyRunner> {
-  const { robot, task } = plan;
-  const policy = new HoldPolicy(policyContext(robot, task, layout));
-  return new PolicyRunner({
+  const { robot, task, seed, policyLatency } = plan;
+  const context = policyContext(robot, task, layout);
+  const policy = await loadPolicy(plan.policy, context);
+  const options = {
     policy,
     adapter: new ActionAdapter(policy.schema, robot),
     layout,
     everyTicks: Math.max(1, Math.round(robot.controlHz / robot.policy.hz)),
     requires: task.requires,
     qualityRatioMin: task.qualityRatioMin,
+  };
+  if (policyLatency === undefined) return new PolicyRunner(options);
+  return new PolicyRunner({
+    ...options,
+    latency: new LatencyModel(parseLatency(policyLatency), seed),
   });
 }

@@ -45,7 +45,7 @@ const HELD_RAD_MIN = 0.06;
 const OPEN_SHARE = 0.55;
 // Yaws at which a box offers two parallel faces.
 const YAW_COUNT = 4;
-const QUARTER_TURN_RAD = 1.5707963267948966;
+const QUARTER_TURN_RAD = Math.PI / 2;
 
 export class PickPlacePolicy implements Policy {
   readonly name = "pick_place";
@@ -79,16 +79,18 @@ export class PickPlacePolicy implements Policy {
     this.#gripper = robot.joints.findIndex((joint) => joint.name === robot.gripper);
     const jaw = robot.joints[this.#gripper];
     const object = task.objects[0];
-    const field = layout.fields.find((spec) => task.requires.includes(spec.name));
-    if (jaw === undefined) throw unfit("unfit_robot", "gripper", "a gripper", `none in ${robot.name}`);
+    const source = layout.sources.find(
+      ({ id, kind }) => kind === "localization" && task.requires.includes(id),
+    );
+    if (jaw === undefined) throw unfit("unfit_robot", "a robot with a gripper", robot.name);
     if (task.kind !== "pick_place" || object === undefined) {
-      throw unfit("unfit_task", "task", "a pick_place task with an object", task.name);
+      throw unfit("unfit_task", "a pick_place task with an object", task.name);
     }
-    if (field === undefined || field.unit !== "m, quaternion xyzw") {
-      throw unfit("unfit_task", "requires", "a required localization source", field?.name ?? "none");
+    if (source === undefined) {
+      throw unfit("unfit_task", "a localization source among those required", task.name);
     }
     this.#object = object;
-    this.#fieldName = field.name;
+    this.#fieldName = source.id;
     this.#motion = new ArmMotion(context);
     this.schema = this.#motion.schema;
     this.#solver = new GraspSolver(robot);
@@ -100,6 +102,14 @@ export class PickPlacePolicy implements Policy {
     this.#placeRad = pose();
     this.#tryRad = pose();
     this.#rows = Array.from({ length: LINE_PIECE_COUNT }, pose);
+    this.#graspRad.set(this.#homeRad);
+    if (!this.#planPlace()) {
+      throw unfit(
+        "unfit_task",
+        `a goal within reach of ${robot.name}`,
+        `${task.goalM.join(", ")} m`,
+      );
+    }
   }
 
   /** What it is doing, for reports and tests. */
@@ -123,45 +133,35 @@ export class PickPlacePolicy implements Policy {
     motion.follow(state);
     if (motion.isSettled(state, nowNs)) {
       motion.noteDroop(state);
-      this.#advance(state, nowNs);
+      const next = this.#next(state);
+      if (next !== undefined) this.#enter(next, state, nowNs);
     }
     return motion.write(state, this.#allocator, nowNs);
   }
 
-  /** The motion of the phase is over: what now? */
-  #advance(state: StateView, nowNs: Instant): void {
-    const isLost = !this.#isStillThere(state);
+  /** The motion of the phase is over: what now? Undefined: wait, standing still. */
+  #next(state: StateView): PickPlacePhase | undefined {
     switch (this.#phase) {
       case "clear":
-        if (this.#planPick(state)) this.#enter("approach", state, nowNs);
-        return;
+        return this.#planPick(state) ? "approach" : undefined;
       case "approach":
-        this.#enter(isLost ? "clear" : "descend", state, nowNs);
-        return;
+        return this.#isStillThere(state) ? "descend" : "clear";
       case "descend":
-        this.#enter(isLost ? "clear" : "close", state, nowNs);
-        return;
+        return this.#isStillThere(state) ? "close" : "clear";
       case "close":
-        this.#enter(this.#isHolding(state) ? "lift" : "clear", state, nowNs);
-        return;
+        return this.#isHolding(state) ? "lift" : "clear";
       case "lift":
-        this.#enter(this.#isLifted(state) && this.#planPlace() ? "carry" : "clear", state, nowNs);
-        return;
+        return this.#isLifted(state) && this.#planPlace() ? "carry" : "clear";
       case "carry":
-        this.#enter(this.#isLifted(state) ? "lower" : "clear", state, nowNs);
-        return;
+        return this.#isLifted(state) ? "lower" : "clear";
       case "lower":
-        this.#enter("open", state, nowNs);
-        return;
+        return "open";
       case "open":
-        this.#enter("retreat", state, nowNs);
-        return;
+        return "retreat";
       case "retreat":
-        this.#enter(this.#isPlaced(state) ? "home" : "clear", state, nowNs);
-        return;
+        return this.#isPlaced(state) ? "home" : "clear";
       case "home":
-        if (!this.#isPlaced(state)) this.#enter("clear", state, nowNs);
-        return;
+        return this.#isPlaced(state) ? undefined : "clear";
       default:
         return this.#phase satisfies never;
     }
@@ -174,7 +174,8 @@ export class PickPlacePolicy implements Policy {
     const top = this.#rows[this.#rowCount - 1] ?? this.#graspRad;
     if (phase === "clear" || phase === "retreat") this.#clear(state, nowNs);
     else if (phase === "approach") motion.moveTo(top, nowNs, this.#openRad);
-    else if (phase === "descend") motion.moveBack(this.#rows, this.#rowCount, this.#graspRad, nowNs);
+    else if (phase === "descend")
+      motion.moveBack(this.#rows, this.#rowCount, this.#graspRad, nowNs);
     else if (phase === "close") motion.moveGripper(this.#shutRad, nowNs);
     else if (phase === "lift") motion.moveAlong(this.#rows, this.#rowCount, nowNs);
     else if (phase === "carry") motion.moveTo(top, nowNs);
@@ -281,11 +282,7 @@ function distanceM(from: Float64Array, to: Float64Array): number {
   return Math.sqrt(x * x + y * y + z * z);
 }
 
-function unfit(
-  code: "unfit_robot" | "unfit_task",
-  place: string,
-  expected: string,
-  found: string,
-): PolicyError {
+function unfit(code: "unfit_robot" | "unfit_task", expected: string, found: string): PolicyError {
+  const place = code === "unfit_robot" ? "robot" : "task";
   return new PolicyError(code, 'Cannot run policy "pick_place"', { place, expected, found });
 }

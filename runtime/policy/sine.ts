@@ -18,7 +18,7 @@ import type { Plan } from "./plan-writer.ts";
 // Seen with the naked eye, and 0.25 rad/s and 0.4 rad/s2 at most: an eighth of a slow arm's limits.
 const AMPLITUDE_RAD = 0.15;
 const PERIOD_S = 4;
-const TURN_RAD = 6.283185307179586;
+const TURN_RAD = 2 * Math.PI;
 
 export class SinePolicy implements Policy, Plan {
   readonly name: string = "sine";

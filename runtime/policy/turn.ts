@@ -1,4 +1,5 @@
-// Rotation vectors as quaternions, in the layout of a pose: [x, y, z, qx, qy, qz, qw].
+// Rotation vectors as quaternions, in the layout of a pose: [x, y, z, qx, qy, qz, qw]. Plain
+// arithmetic, so that equal inputs give equal bits on every machine.
 
 import { cos, sin } from "../contracts/trig.ts";
 

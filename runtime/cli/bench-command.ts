@@ -1,0 +1,80 @@
+// holdfast bench: figures of this machine. `tick` compares our timer with cyclictest in the same
+// minute; `gate`, `sim` and `core` measure one part each. A missed goal is a figure, not a failure.
+
+import { Option } from "commander";
+import type { Command } from "commander";
+import { spawnBenchTick } from "../compose.ts";
+import { duration, NS_PER_S } from "../contracts/units.ts";
+import type { Duration } from "../contracts/units.ts";
+import { benchCore, benchGate, benchSim, formatBench } from "./bench-core.ts";
+import type { BenchFigure } from "./bench-core.ts";
+import { benchTick, formatBenchTick } from "./bench-tick.ts";
+import type { CommandContext } from "./command-context.ts";
+import { countOf, ExitCode, secondsOf, spinTailOf } from "./usage.ts";
+
+const DEFAULT_PAIR_COUNT = 5;
+const DEFAULT_RUN_S = 10;
+const PAIR_COUNT_MAX = 1_000;
+const BENCH_ROBOT = "so101";
+
+const HELP = `
+Examples:
+  holdfast bench tick --json            our timer against cyclictest (Debian: rt-tests)
+  holdfast bench tick --spin-tail 200   with a spin tail
+  holdfast bench core                   the whole core with a kinematic robot`;
+
+type TickValues = {
+  readonly pairs?: number;
+  readonly seconds?: number;
+  readonly spinTail?: Duration;
+  readonly json?: boolean;
+};
+
+const parts: Readonly<Record<string, [string, (robot: string) => Promise<BenchFigure> | BenchFigure]>> =
+  {
+    gate: ["cost of judging and sending one command", benchGate],
+    sim: ["speed of the physics world", benchSim],
+    core: ["speed of the whole core with a kinematic robot", benchCore],
+  };
+
+export function addBenchCommand(program: Command, context: CommandContext): void {
+  const bench = program
+    .command("bench")
+    .summary("measure this machine: tick, gate, sim, core")
+    .description("Measures this machine. Close other programs first: they share its cores.")
+    .addHelpText("after", HELP);
+  addTick(bench, context);
+  for (const [name, [summary, measure]] of Object.entries(parts)) {
+    bench
+      .command(name)
+      .description(summary)
+      .option("--json", "print one line of JSON")
+      .action(async ({ json = false }: { readonly json?: boolean }) => {
+        const figure = await measure(BENCH_ROBOT);
+        context.out.write(`${json ? JSON.stringify(figure) : formatBench(figure)}\n`);
+        context.exitWith(ExitCode.Done);
+      });
+  }
+}
+
+function addTick(bench: Command, context: CommandContext): void {
+  const option = (flags: string, text: string) => new Option(flags, text);
+  bench
+    .command("tick")
+    .description("lateness of the 200 Hz tick, beside cyclictest in the same minute")
+    .addOption(option("--pairs <N>", "pairs of runs").argParser(countOf("--pairs", PAIR_COUNT_MAX)))
+    .addOption(option("--seconds <S>", "length of a run").argParser(secondsOf("--seconds")))
+    .addOption(option("--spin-tail <US>", "poll before ticks").argParser(spinTailOf("--spin-tail")))
+    .option("--json", "print one line of JSON")
+    .action(async (values: TickValues) => {
+      const report = await benchTick({
+        runNs: duration(Math.round((values.seconds ?? DEFAULT_RUN_S) * NS_PER_S)),
+        pairCount: values.pairs ?? DEFAULT_PAIR_COUNT,
+        spinTailNs: values.spinTail ?? duration(0),
+        cyclictestPath: Bun.which("cyclictest") ?? undefined,
+        spawnThread: spawnBenchTick,
+      });
+      context.out.write(`${values.json ? JSON.stringify(report) : formatBenchTick(report)}\n`);
+      context.exitWith(ExitCode.Done);
+    });
+}

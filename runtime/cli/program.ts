@@ -1,0 +1,115 @@
+// The program as a whole: its subcommands, its help, and what becomes of every error. Bad input is
+// one clear message and exit code 2; what nobody expected is printed with its stack as a bug.
+//
+// Knows no process: `main.ts` hands in streams, keyboard and signals, tests hand in their own.
+
+import { Command, CommanderError } from "commander";
+import { addBenchCommand } from "./bench-command.ts";
+import type { CommandContext } from "./command-context.ts";
+import { addDoctorCommand } from "./doctor-command.ts";
+import { addOperatorCommands } from "./operator-commands.ts";
+import { addProfileCommand } from "./profile-command.ts";
+import { addRunCommand } from "./run-command.ts";
+import { addSnapshotCommand } from "./snapshot-command.ts";
+import { ExitCode } from "./usage.ts";
+import { addVersionCommand, PROGRAM_VERSION } from "./version-command.ts";
+
+const HELP = `
+Start here:
+  holdfast run             the SO-101 arm picks and places, in simulation, with a page to watch
+  holdfast doctor          what this machine grants a robot runtime
+  holdfast run --help      policies, tasks, faults, keys
+
+While a run is live: space stop, r reset, s start, q quit in its terminal; holdfast stop, reset,
+start or status from another; or the page whose address it prints.
+
+Files are written only under the clone, $XDG_RUNTIME_DIR/holdfast (else /tmp/holdfast-UID) and
+$XDG_STATE_HOME/holdfast; snapshot writes where you say.
+
+Exit code: 0 done, 1 failed or latched fault, 2 bad input, 70 a bug, 130 left at once.`;
+
+/** Runs one command line, without the program's name in front, and returns the exit code. */
+export async function runProgram(
+  args: readonly string[],
+  context: Omit<CommandContext, "exitWith">,
+): Promise<number> {
+  let exitCode: number = ExitCode.Done;
+  const program = buildProgram({
+    ...context,
+    exitWith: (code) => {
+      exitCode = code;
+    },
+  });
+  try {
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return errorCode(error, context);
+  }
+}
+
+function buildProgram(context: CommandContext): Command {
+  const program = new Command("holdfast")
+    .description("Runs robots that follow learned policies, and holds fast when anything goes wrong.")
+    .version(PROGRAM_VERSION)
+    .helpCommand(false)
+    .addHelpText("after", HELP)
+    .configureOutput({
+      writeOut: (text) => context.out.write(text),
+      writeErr: () => undefined, // errors are written once, by errorCode
+      getOutHelpWidth: () => context.out.columnCount,
+      getOutHasColors: () => false,
+    })
+    .exitOverride();
+  addRunCommand(program, context);
+  addOperatorCommands(program, context);
+  addProfileCommand(program, context);
+  addDoctorCommand(program, context);
+  addBenchCommand(program, context);
+  addSnapshotCommand(program, context);
+  addVersionCommand(program, context);
+  return program;
+}
+
+function errorCode(error: unknown, { err }: Pick<CommandContext, "err">): ExitCode {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return ExitCode.Done; // help or version was asked for
+    err.write(`holdfast: ${commanderMessage(error)}\n`);
+    return ExitCode.BadInput;
+  }
+  if (isTyped(error)) {
+    err.write(`holdfast: ${error.message}\n`);
+    return ExitCode.BadInput;
+  }
+  err.write(bugText(error));
+  return ExitCode.Bug;
+}
+
+/** What is printed for an error that nobody expected. */
+export function bugText(error: unknown): string {
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `holdfast: this is a bug in holdfast ${PROGRAM_VERSION}; please report it\n${trace}\n`;
+}
+
+/** Our typed errors have their facts as fields; the platform's have an errno beside their code. */
+function isTyped(error: unknown): error is Error {
+  return (
+    error instanceof Error && "code" in error && !("errno" in error) && /^[a-z_]+$/.test(codeText(error))
+  );
+}
+
+const codeText = (error: Error & { readonly code?: unknown }): string => String(error.code);
+
+// Messages of the parser in the form of ours: one line, a capital, double quotes, the way to help.
+function commanderMessage(error: CommanderError): string {
+  const text = error.message
+    .replace(/^error: /, "")
+    .replace(/\s*\n\s*/g, " ")
+    .replace(/'([^']*)'/g, '"$1"')
+    .replace(/\.$/, "");
+  if (error.code === "commander.help") {
+    return "A subcommand is missing: see holdfast profile --help or holdfast bench --help";
+  }
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: holdfast --help shows what there is`;
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bun
+// The process: hands streams, keyboard and signals to the program and leaves with its exit code.
+// The terminal is given back on every way out that still runs code. A run's heavy parts load when
+// one is asked for, so that `holdfast stop` is there at once.
+
+import { readFileSync } from "node:fs";
+import { isatty } from "node:tty";
+import type { StartRun } from "./cli/command-context.ts";
+import { StreamOut } from "./cli/output.ts";
+import { bugText, runProgram } from "./cli/program.ts";
+import { ExitCode } from "./cli/usage.ts";
+
+const err = new StreamOut(process.stderr, Bun.env);
+const out = new StreamOut(process.stdout, Bun.env);
+
+const startRun: StartRun = async (options, hooks) => {
+  if (options.time === "lockstep") {
+    const { runLockstep } = await import("./cli/run-lockstep.ts");
+    return runLockstep(options, hooks);
+  }
+  const { runStreaming } = await import("./cli/run-streaming.ts");
+  return runStreaming(options, hooks);
+};
+
+/** Whether keys reach this process. One in the background would be stopped for trying to listen. */
+function hasKeyboard(): boolean {
+  if (!isatty(0)) return false;
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const [, , processGroup, , , foregroundGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return processGroup === foregroundGroup;
+}
+
+// Standard input is opened only for keys: it may be closed.
+const keyboard = hasKeyboard() ? process.stdin : undefined;
+
+process.on("exit", () => {
+  if (keyboard?.isRaw === true) keyboard.setRawMode(false);
+});
+
+function failAsBug(error: unknown): void {
+  if (keyboard?.isRaw === true) keyboard.setRawMode(false);
+  err.write(`\n${bugText(error)}`);
+  process.exit(ExitCode.Bug);
+}
+process.on("uncaughtException", failAsBug);
+process.on("unhandledRejection", failAsBug);
+
+const exitCode = await runProgram(process.argv.slice(2), {
+  out,
+  err,
+  user: { uid: process.getuid?.() ?? 0, environment: Bun.env },
+  startRun,
+  pid: process.pid,
+  keyboard,
+  signals: process,
+  leave: (code) => process.exit(code),
+});
+await Promise.all([out.flush(), err.flush()]);
+process.exit(exitCode);

@@ -1,0 +1,77 @@
+// Loads a policy by name, or from a file of a user's own: a .ts or .js module that exports
+// `createPolicy(context)`. A file that is missing, does not load, exports something else or builds
+// something that is no policy is refused with its path and what was expected.
+
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Policy } from "../contracts/policy.ts";
+import type { PolicyContext } from "./context.ts";
+import { PolicyError } from "./policy-error.ts";
+import { createPolicy } from "./registry.ts";
+
+/** True for what `--policy` reads as a file: it has a slash or a module's ending. */
+export function isPolicyPath(nameOrPath: string): boolean {
+  return nameOrPath.includes("/") || /\.[cm]?[jt]s$/.test(nameOrPath);
+}
+
+/** A path is taken from the current directory. Throws PolicyError. */
+export async function loadPolicy(nameOrPath: string, context: PolicyContext): Promise<Policy> {
+  if (!isPolicyPath(nameOrPath)) return createPolicy(nameOrPath, context);
+  const path = isAbsolute(nameOrPath) ? nameOrPath : resolve(nameOrPath);
+  const module = await importModule(path);
+  const create = module["createPolicy"];
+  if (typeof create !== "function") {
+    const found = Object.keys(module).join(", ");
+    throw refusal(path, "an export createPolicy(context)", found === "" ? "no exports" : found);
+  }
+  const policy = await build(path, () => create(context));
+  const missing = missingPart(policy);
+  if (missing !== undefined) throw refusal(path, `a policy with ${missing}`, kindOf(policy));
+  return policy as Policy;
+}
+
+async function importModule(path: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  } catch (error) {
+    throw refusal(path, "a module that loads", textOf(error), error);
+  }
+}
+
+async function build(path: string, create: () => unknown): Promise<unknown> {
+  try {
+    return await create();
+  } catch (error) {
+    throw refusal(path, "createPolicy to return a policy", textOf(error), error);
+  }
+}
+
+/** The first thing a value lacks of a policy; undefined when it has all. */
+function missingPart(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return "name, schema, reset and act";
+  const part = (key: string): unknown => (value as Record<string, unknown>)[key];
+  if (typeof part("name") !== "string") return "a name";
+  if (typeof part("selectsMode") !== "boolean") return "selectsMode, true or false";
+  if (typeof part("reset") !== "function") return "reset(epoch, allocator)";
+  if (typeof part("act") !== "function") return "act(state, nowNs)";
+  const schema = part("schema");
+  if (typeof schema !== "object" || schema === null) return "a schema";
+  const { space, columns } = schema as { space?: unknown; columns?: unknown };
+  if (typeof space !== "string") return "a schema with a space";
+  return Array.isArray(columns) ? undefined : "a schema with columns";
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(value);
+  const keys = Object.keys(value).join(", ");
+  return keys === "" ? "an object without any" : `an object with ${keys}`;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function refusal(path: string, expected: string, found: string, cause?: unknown): PolicyError {
+  const action = `Cannot load policy "${path}"`;
+  return new PolicyError("bad_module", action, { place: path, expected, found, cause });
+}

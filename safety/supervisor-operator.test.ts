@@ -1,0 +1,149 @@
+// Scenarios of a person at the supervisor: stop, reset and start in every mode and in every order.
+// No order of acts but reset, then start, may end in motion after a stop.
+
+import { expect, test } from "bun:test";
+import { OperatorCue } from "../runtime/contracts/mode.ts";
+import { Reason } from "../runtime/contracts/reason.ts";
+import { Fault } from "./faults.ts";
+import { SupervisorRig, running } from "./supervisor-rig.ts";
+
+test("a stop is known at once, stops in its step from every moving or waiting mode", () => {
+  for (const cue of [OperatorCue.Stop, OperatorCue.Shutdown]) {
+    const rig = new SupervisorRig().running().cue(cue);
+    expect(rig.supervisor.stopRequested).toBe(true);
+    expect(rig.step().answers).toEqual({
+      mode: "SAFE_STOP",
+      allowsMotion: false,
+      stopRequested: true,
+      epochRaised: true,
+      started: false,
+      activeFaults: 1 << Fault.OperatorStop,
+    });
+    expect(rig.path).toBe("STARTING RUNNING SAFE_STOP");
+  }
+  expect(new SupervisorRig().cue(OperatorCue.Stop).step().path).toBe("STARTING SAFE_STOP");
+  const degraded = new SupervisorRig().running().step(Reason.NoAction).cue(OperatorCue.Stop).step();
+  expect(degraded.path).toBe("STARTING RUNNING DEGRADED SAFE_STOP");
+  const recover = new SupervisorRig()
+    .stopped()
+    .cue(OperatorCue.Reset)
+    .step()
+    .cue(OperatorCue.Stop)
+    .step();
+  expect(recover.path).toBe("STARTING RUNNING SAFE_STOP RECOVER SAFE_STOP");
+  expect(recover.supervisor.epochRaised).toBe(true);
+});
+
+test("a stop stays and never latches, however long nobody comes", () => {
+  const rig = new SupervisorRig().stopped().last(3_600_000);
+  expect(rig.mode).toBe("SAFE_STOP");
+  expect(rig.supervisor.stopRequested).toBe(true);
+  expect(rig.cue(OperatorCue.Stop).step().mode).toBe("SAFE_STOP");
+});
+
+test("a person may stop as often as they like: their stops are no relapse", () => {
+  const rig = new SupervisorRig().running();
+  for (let round = 0; round < 10; round += 1) {
+    rig.cue(OperatorCue.Stop).step().cue(OperatorCue.Reset).step().cue(OperatorCue.Start).step();
+  }
+  expect(rig.mode).toBe("RUNNING");
+});
+
+test("a reset leads to RECOVER and never moves; a start leads on and voids what was decided", () => {
+  const rig = new SupervisorRig().stopped().cue(OperatorCue.Reset).step();
+  expect(rig.answers).toEqual({ ...running, mode: "RECOVER", allowsMotion: false });
+  expect(rig.last(60_000).mode).toBe("RECOVER");
+  expect(rig.running().answers).toEqual({ ...running, epochRaised: true, started: true });
+});
+
+test("a reset and a start in one step never add up to motion, whichever came first", () => {
+  for (const cues of [
+    [OperatorCue.Reset, OperatorCue.Start],
+    [OperatorCue.Start, OperatorCue.Reset],
+  ] as const) {
+    const rig = new SupervisorRig()
+      .stopped()
+      .cue(...cues)
+      .step();
+    expect(rig.mode).toBe("RECOVER");
+    expect(rig.supervisor.refusedStarts).toBe(1);
+    expect(rig.last(1_000).mode).toBe("RECOVER");
+  }
+});
+
+test("a stop in the step of a reset wins, whichever came first, also when one was there before", () => {
+  for (const cues of [
+    [OperatorCue.Reset, OperatorCue.Stop],
+    [OperatorCue.Stop, OperatorCue.Reset],
+  ] as const) {
+    const rig = new SupervisorRig()
+      .stopped()
+      .cue(...cues)
+      .step();
+    expect(rig.answers.mode).toBe("SAFE_STOP");
+    expect(rig.supervisor.stopRequested).toBe(true);
+    expect(rig.supervisor.refusedResets).toBe(1);
+    expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
+  }
+});
+
+test("a stop in the step of a start wins", () => {
+  const rig = new SupervisorRig().stopped().cue(OperatorCue.Reset).step();
+  expect(rig.cue(OperatorCue.Start, OperatorCue.Stop).step().mode).toBe("SAFE_STOP");
+});
+
+test("a reset is an edge: one that came too early does not wait for the fault to end", () => {
+  const rig = new SupervisorRig().running().last(200, Reason.StaleState);
+  rig.cue(OperatorCue.Reset).step(Reason.StaleState);
+  expect([rig.mode, rig.supervisor.refusedResets]).toEqual(["SAFE_STOP", 1]);
+  expect(rig.last(100).mode).toBe("SAFE_STOP");
+  expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
+});
+
+test("a reset where there is nothing to reset changes nothing and is not refused", () => {
+  const rig = new SupervisorRig()
+    .cue(OperatorCue.Reset)
+    .step()
+    .running()
+    .cue(OperatorCue.Reset)
+    .step();
+  expect(rig.path).toBe("STARTING RUNNING");
+  expect(rig.supervisor.refusedResets).toBe(0);
+});
+
+test("a start in SAFE_STOP and in the latch is refused, counted and not remembered", () => {
+  const rig = new SupervisorRig().stopped().cue(OperatorCue.Start).step();
+  expect([rig.mode, rig.supervisor.refusedStarts]).toEqual(["SAFE_STOP", 1]);
+  expect(rig.cue(OperatorCue.Reset).last(1_000).mode).toBe("RECOVER");
+  const latched = new SupervisorRig()
+    .running()
+    .raise(Fault.DriverLost)
+    .step()
+    .cue(OperatorCue.Start)
+    .step();
+  expect([latched.mode, latched.supervisor.refusedStarts]).toEqual(["FAULT_LATCHED", 1]);
+});
+
+test("a start while running is no second start", () => {
+  const rig = new SupervisorRig().running().cue(OperatorCue.Start).step();
+  expect(rig.answers).toEqual(running);
+  expect(rig.supervisor.refusedStarts).toBe(0);
+});
+
+test("at rest a missing decision is no fault: reset and start count, and a dead policy stops again", () => {
+  const rig = new SupervisorRig().running().last(500, Reason.NoAction);
+  expect(rig.last(5_000, Reason.NoAction).mode).toBe("SAFE_STOP");
+  expect(rig.cue(OperatorCue.Reset).step(Reason.NoAction).mode).toBe("RECOVER");
+  expect(rig.last(5_000, Reason.NoAction).mode).toBe("RECOVER");
+  rig.cue(OperatorCue.Start).step(Reason.NoAction);
+  expect(rig.answers).toEqual({
+    mode: "DEGRADED",
+    allowsMotion: false,
+    stopRequested: false,
+    epochRaised: true,
+    started: true,
+    activeFaults: 1 << Fault.NoAction,
+  });
+  expect(rig.last(490, Reason.NoAction).mode).toBe("DEGRADED");
+  expect(rig.step(Reason.NoAction).mode).toBe("SAFE_STOP");
+});
