@@ -12,7 +12,7 @@ import {
   CommandView,
   commandSlotCount,
 } from "../runtime/contracts/command.ts";
-import { SensorSnapshot } from "../runtime/contracts/sample.ts";
+import { SampleSlot, SensorSnapshot } from "../runtime/contracts/sample.ts";
 import { sin } from "../runtime/contracts/trig.ts";
 import { duration, instant } from "../runtime/contracts/units.ts";
 import { loadRobot } from "../runtime/profile/load.ts";
@@ -50,6 +50,17 @@ test("a joint is at its command one observation after it, with a sample of fixed
   expect([...robot.velocityRadPerS]).toEqual([25]);
   expect(observe(robot, 40)).toEqual([36, 40, 3, 0.5, 0, 0]);
   expect([...robot.velocityRadPerS]).toEqual([0]);
+});
+
+test("a sample says which joints were read, on whose clock and from which source", () => {
+  const so101 = loadRobot("so101");
+  const robot = kinematic(0, 0, so101);
+  const snapshot = new SensorSnapshot(so101.sources);
+  snapshot.samples[0]!.record.fill(9);
+  robot.observeInto(snapshot, instant(0));
+  const { record, payload } = snapshot.samples[0]!;
+  expect([...record.subarray(0, SampleSlot.payload)]).toEqual([0, 0, 0, 0, 1, 0, 0b111111, 0]);
+  expect([...payload.subarray(0, 6)]).toEqual(so101.joints.map((joint) => joint.homeRad));
 });
 
 test("a lag closes the same share of the way in each period", () => {

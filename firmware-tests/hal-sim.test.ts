@@ -230,17 +230,80 @@ test("a power cut lets an arm without brakes fall, until it is activated where i
   }
 });
 
-test("a power cut leaves an arm with brakes where it is", () => {
-  const braked: RobotProfile = { ...so101, powerCut: "safe" };
-  const session = new Session(braked);
+/** Active, and on its way to a pose 0.5 rad from home that is valid for ten seconds. */
+function underWay(robot: RobotProfile): Session {
+  const session = new Session(robot);
   session.cycle();
   session.backend.activate(instant(session.nowMs * MS));
+  const goalRad = homeRad.map((rad, joint) => (joint === 0 ? rad + 0.5 : rad));
+  session.send(goalRad, 10_000);
+  session.cycle(5);
+  expect(session.positions()[0]! - homeRad[0]!).toBeGreaterThan(0.01);
+  return session;
+}
+
+test("a power cut stops an arm with brakes on its way", () => {
+  const session = underWay({ ...so101, powerCut: "safe" });
+  const whereRad = session.positions();
   session.backend.setPowered(false);
   session.cycle(200);
   expect(session.backend.state).toBe(LifecycleState.Inactive);
   for (const [joint, rad] of session.positions().entries()) {
-    expect(Math.abs(rad - homeRad[joint]!)).toBeLessThan(0.01);
+    expect(Math.abs(rad - whereRad[joint]!)).toBeLessThan(0.02);
   }
+});
+
+test("deactivation stops an arm on its way, and it holds there", () => {
+  const session = underWay(so101);
+  const whereRad = session.positions();
+  session.backend.deactivate(instant(session.nowMs * MS));
+  session.cycle(200);
+  for (const [joint, rad] of session.positions().entries()) {
+    expect(Math.abs(rad - whereRad[joint]!)).toBeLessThan(0.02);
+  }
+});
+
+test("a reset during a power cut does not put the torque back, nor does the power alone", () => {
+  const session = new Session();
+  session.cycle();
+  session.backend.setPowered(false);
+  session.backend.reset(1);
+  session.cycle(100);
+  expect(Math.abs(session.positions()[1]! - homeRad[1]!)).toBeGreaterThan(0.05);
+  session.backend.setPowered(true);
+  session.cycle(100);
+  expect(session.backend.world.powered).toBe(false);
+  session.backend.activate(instant(session.nowMs * MS));
+  session.cycle();
+  expect(session.backend.world.powered).toBe(true);
+});
+
+test("a closed backend answers every call with nothing", () => {
+  const { backend, truth, snapshot } = new Session();
+  for (let times = 0; times < 2; times += 1) {
+    backend.close();
+    backend.advanceTo(instant(1e9));
+    backend.observeInto(snapshot, instant(1e9));
+    backend.reset(1);
+    backend.placeObjects(1);
+    backend.setPowered(false);
+    backend.truthInto(truth);
+  }
+  expect([...snapshot.arrived]).toEqual([0, 0]);
+  expect(backend.state).toBe(LifecycleState.Closed);
+});
+
+test("a new episode puts the cube elsewhere and leaves the arm where it is", () => {
+  const session = underWay(so101);
+  const whereRad = session.positions();
+  const cubes = [1, 2, 1].map((seed) => {
+    session.backend.placeObjects(seed);
+    session.backend.truthInto(session.truth);
+    return [...session.truth.objectPoses];
+  });
+  expect(cubes[2]).toEqual(cubes[0]!);
+  expect(cubes[1]).not.toEqual(cubes[0]!);
+  expect(session.positions()).toEqual(whereRad);
 });
 
 test("a command of zero torque lets go, and the next motion takes hold again", () => {

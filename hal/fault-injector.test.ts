@@ -129,14 +129,19 @@ test("corrupt breaks exactly one value of each sample, in every way it can", () 
   const seen = watch(["corrupt:arm"], 3_000);
   const ways = new Set<string>();
   const places = new Set<number>();
+  const exponents = new Set<number>();
   for (const { tick, values } of seen) {
     const wrong = (values as number[]).flatMap((value, index) => (value === tick ? [] : [index]));
     expect(wrong).toHaveLength(1);
     places.add(wrong[0]!);
     const value = (values as number[])[wrong[0]!]!;
-    ways.add(Number.isNaN(value) ? "NaN" : Math.abs(value) === 1e30 ? "huge" : "flipped");
+    ways.add(
+      Number.isNaN(value) ? "NaN" : value === 1e30 ? "huge" : value === -1e30 ? "-huge" : "flipped",
+    );
+    if (Math.abs(value) !== 1e30) exponents.add(Math.round(Math.log2(Math.abs(value) / tick)));
   }
-  expect([...ways].sort()).toEqual(["NaN", "flipped", "huge"]);
+  expect([...ways].sort()).toEqual(["-huge", "NaN", "flipped", "huge"]);
+  expect(exponents.size).toBeGreaterThan(8); // the flipped bits lie all over the upper half
   expect(places.size).toBe(6);
 });
 
@@ -159,6 +164,19 @@ test("a further fault never changes what the others strike", () => {
 
 test("the other sources stay untouched", () => {
   expect(watch(["freeze:arm", "drop:arm%50"], 50, 1, 1)).toEqual(watch([], 50, 1, 1));
+});
+
+test("what did not arrive is not struck, and keeps no other fault from striking", () => {
+  const texts = ["drop:arm@5ms+5ms", "freeze:arm", "noise:arm=1", "corrupt:arm", "future:arm=5ms"];
+  const specs = texts.flatMap((text) => parseFaultSpec(text, sources));
+  const sensor = new FaultySensor(new CountingSensor(), sources, specs, 1);
+  const snapshot = new SensorSnapshot(sources);
+  const arrivals = [1, 2, 3].map((tick) => {
+    sensor.observeInto(snapshot, instant(tick * 5e6));
+    return snapshot.arrived[0];
+  });
+  expect(arrivals).toEqual([1, 0, 1]);
+  expect(sensor.faults.map((fault) => fault.hitCount)).toEqual([1, 2, 2, 2, 2]);
 });
 
 test("faults act in the order given and count what they struck", () => {

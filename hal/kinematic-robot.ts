@@ -111,7 +111,6 @@ export class KinematicRobot implements RobotInterface, RobotSensor, RobotActuato
     this.positionRad.set(this.#homeRad);
     this.velocityRadPerS.fill(0);
     this.follower.hold(this.positionRad);
-    this.#state = lifecycleStep(this.#state, LifecycleCue.Reset);
   }
 
   close(): void {

@@ -80,7 +80,13 @@ test("an error names device, joint, expected and found", () => {
   });
   const text = 'Cannot activate on "arm", joint "elbow": expected a valid read, found silence';
   expect(error.message).toBe(text);
-  expect({ ...error }).toMatchObject({ code: "joint_missing", device: "arm", joint: "elbow" });
+  expect({ ...error }).toMatchObject({
+    code: "joint_missing",
+    device: "arm",
+    joint: "elbow",
+    expected: "a valid read",
+    found: "silence",
+  });
   const refused = lifecycleError("arm", "activate", "an inactive device", LifecycleState.Fault);
   expect(refused.message).toBe(
     'Cannot activate on "arm": expected an inactive device, found the lifecycle state fault',

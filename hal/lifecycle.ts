@@ -42,7 +42,6 @@ export function refusesActivation(state: LifecycleState): boolean {
 export type HalErrorCode =
   | "lifecycle"
   | "joint_missing"
-  | "source_unsupported"
   | "object_missing"
   | "physics_fault"
   | "no_physics";

@@ -47,6 +47,7 @@ test("an object lies flat in its sector, at any turn, spread evenly over the are
   const task = taskOf([box("cube")], far);
   let inner = 0;
   let turned = 0;
+  let right = 0;
   for (let seed = 0; seed < 2_000; seed += 1) {
     const [[x = 0, y = 0, z = 0, qx, qy, qz = 0, qw = 0] = []] = placed(task, seed);
     const radiusM = Math.hypot(x, y);
@@ -56,18 +57,20 @@ test("an object lies flat in its sector, at any turn, spread evenly over the are
     expect([z, qx, qy]).toEqual([0.03, 0, 0]);
     expect(Math.hypot(qz, qw)).toBeCloseTo(1, 12);
     if (radiusM < Math.sqrt(0.05)) inner += 1; // the circle that halves the ring's area
+    if (azimuthRad < 0.25) right += 1;
     if (Math.abs(2 * Math.atan2(qz, qw)) < Math.PI / 4) turned += 1;
   }
   expect(Math.abs(inner / 2_000 - 0.5)).toBeLessThan(0.04);
+  expect(Math.abs(right / 2_000 - 0.5)).toBeLessThan(0.04);
   expect(Math.abs(turned / 2_000 - 0.5)).toBeLessThan(0.04);
 });
 
 test("objects keep clear of each other and of the goal", () => {
-  const task = taskOf([box("a"), box("b"), box("c")], [0.2, 0, 0]);
+  const task = taskOf([box("a"), box("b"), box("c")], [0.2, 0.05, 0]);
   for (let seed = 0; seed < 300; seed += 1) {
     const poses = placed(task, seed);
     for (const [index, [x = 0, y = 0]] of poses.entries()) {
-      expect(Math.hypot(x - 0.2, y)).toBeGreaterThan(0.05 + 0.02);
+      expect(Math.hypot(x - 0.2, y - 0.05)).toBeGreaterThan(0.05 + 0.02);
       for (const [otherX = 0, otherY = 0] of poses.slice(0, index)) {
         expect(Math.hypot(x - otherX, y - otherY)).toBeGreaterThan(0.056);
       }

@@ -96,7 +96,7 @@ export class SignalRobot implements RobotInterface, RobotSensor, RobotActuator, 
 
   /** The signal is a function of session time: there is nothing to put back. */
   reset(_seed: number): void {
-    this.#state = lifecycleStep(this.#state, LifecycleCue.Reset);
+    // nothing moves
   }
 
   close(): void {

@@ -216,7 +216,6 @@ export class SimBackend implements TaskWorld, RobotSensor, RobotActuator, RobotL
     this.#hasOrigin = false;
     this.#stepCount = 0;
     this.#dueSteps.fill(0);
-    this.#applyPower();
     this.#state = lifecycleStep(this.#state, LifecycleCue.Reset);
   }
 
@@ -241,12 +240,10 @@ export class SimBackend implements TaskWorld, RobotSensor, RobotActuator, RobotL
   setPowered(hasPower: boolean): void {
     if (hasPower === this.#hasPower || this.#state === LifecycleState.Closed) return;
     this.#hasPower = hasPower;
-    if (!hasPower) {
-      this.#holdPresent();
-      this.#isReleased = true;
-      this.#state = lifecycleStep(this.#state, LifecycleCue.Deactivate);
-    }
-    this.#applyPower();
+    if (hasPower) return;
+    this.#holdPresent();
+    this.#isReleased = true;
+    this.#state = lifecycleStep(this.#state, LifecycleCue.Deactivate);
   }
 
   /** What is true now, for task judges and viewers. Nothing that a robot may read. */
@@ -291,8 +288,6 @@ export class SimBackend implements TaskWorld, RobotSensor, RobotActuator, RobotL
   #holdPresent(): void {
     this.#readJoints();
     this.#follower.hold(this.#positionRad);
-    this.world.setCommandRad(this.#positionRad);
-    this.#applyPower();
   }
 
   #applyPower(): void {

@@ -80,6 +80,7 @@ export function testState(profile: RobotProfile, positionRad: readonly number[])
   const layout = new StateLayout(profile, profile.sources, "");
   const state = new StateView(new Float64Array(layout.slotCount), layout);
   state.positionRad.set(positionRad);
+  state.record[StateSlot.stampNs] = 0;
   state.record[StateSlot.validityNs] = profile.state.validityNs;
   return state;
 }

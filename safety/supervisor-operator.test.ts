@@ -49,7 +49,7 @@ test("a person may stop as often as they like: their stops are no relapse", () =
   expect(rig.mode).toBe("RUNNING");
 });
 
-test("a reset leads to RECOVER and never moves; a start leads on and voids what was decided", () => {
+test("a reset leads to RECOVER and never moves; a start leads on and voids what was", () => {
   const rig = new SupervisorRig().stopped().cue(OperatorCue.Reset).step();
   expect(rig.answers).toEqual({ ...running, mode: "RECOVER", allowsMotion: false });
   expect(rig.last(60_000).mode).toBe("RECOVER");
@@ -71,7 +71,7 @@ test("a reset and a start in one step never add up to motion, whichever came fir
   }
 });
 
-test("a stop in the step of a reset wins, whichever came first, also when one was there before", () => {
+test("a stop in the step of a reset wins, whichever came first, also over an older stop", () => {
   for (const cues of [
     [OperatorCue.Reset, OperatorCue.Stop],
     [OperatorCue.Stop, OperatorCue.Reset],
@@ -130,7 +130,7 @@ test("a start while running is no second start", () => {
   expect(rig.supervisor.refusedStarts).toBe(0);
 });
 
-test("at rest a missing decision is no fault: reset and start count, and a dead policy stops again", () => {
+test("at rest a missing decision is no fault, and a dead policy stops the robot again", () => {
   const rig = new SupervisorRig().running().last(500, Reason.NoAction);
   expect(rig.last(5_000, Reason.NoAction).mode).toBe("SAFE_STOP");
   expect(rig.cue(OperatorCue.Reset).step(Reason.NoAction).mode).toBe("RECOVER");

@@ -11,7 +11,7 @@ import { Supervisor } from "./supervisor.ts";
 
 export const PERIOD_NS = 5_000_000;
 
-export type Answers = {
+type Answers = {
   readonly mode: string;
   readonly allowsMotion: boolean;
   readonly stopRequested: boolean;

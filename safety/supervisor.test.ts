@@ -129,7 +129,7 @@ test("a pause in a fault is forgiven at half the speed at which it counts", () =
   expect((rig.nowNs - PERIOD_NS - fromNs) / 1e6).toBe(300);
 });
 
-test("a fault that flickers still stops the robot when it is there more than a third of the time", () => {
+test("a flickering fault stops the robot when it is there over a third of the time", () => {
   const modeAfter = (bad: number, good: number) => {
     const rig = new SupervisorRig().running();
     for (let tick = 0; tick < 10_000 && rig.mode !== "SAFE_STOP"; tick += 1) {
@@ -249,7 +249,7 @@ test("a lost driver latches at once, from every mode, and no reset clears it", (
   expect(recover.supervisor.epochRaised).toBe(true);
 });
 
-test("a fault that persists at once stops in its own step, by the worst row when several do", () => {
+test("a fault that persists at once stops in its own step, by the worst row of several", () => {
   for (const fault of [Fault.ControlMissed, Fault.Suspended]) {
     expect(new SupervisorRig().running().raise(fault).step().path).toBe(
       "STARTING RUNNING SAFE_STOP",

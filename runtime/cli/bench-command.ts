@@ -1,14 +1,11 @@
 // holdfast bench: figures of this machine. `tick` compares our timer with cyclictest in the same
 // minute; `gate`, `sim` and `core` measure one part each. A missed goal is a figure, not a failure.
+// What is measured loads only when it is.
 
 import { Option } from "commander";
 import type { Command } from "commander";
-import { spawnBenchTick } from "../compose.ts";
 import { duration, NS_PER_S } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
-import { benchCore, benchGate, benchSim, formatBench } from "./bench-core.ts";
-import type { BenchFigure } from "./bench-core.ts";
-import { benchTick, formatBenchTick } from "./bench-tick.ts";
 import type { CommandContext } from "./command-context.ts";
 import { countOf, ExitCode, secondsOf, spinTailOf } from "./usage.ts";
 
@@ -30,12 +27,11 @@ type TickValues = {
   readonly json?: boolean;
 };
 
-const parts: Readonly<Record<string, [string, (robot: string) => Promise<BenchFigure> | BenchFigure]>> =
-  {
-    gate: ["cost of judging and sending one command", benchGate],
-    sim: ["speed of the physics world", benchSim],
-    core: ["speed of the whole core with a kinematic robot", benchCore],
-  };
+const parts = [
+  { name: "gate", measure: "benchGate", text: "cost of judging and sending one command" },
+  { name: "sim", measure: "benchSim", text: "speed of the physics world" },
+  { name: "core", measure: "benchCore", text: "speed of the core with a kinematic robot" },
+] as const;
 
 export function addBenchCommand(program: Command, context: CommandContext): void {
   const bench = program
@@ -44,14 +40,15 @@ export function addBenchCommand(program: Command, context: CommandContext): void
     .description("Measures this machine. Close other programs first: they share its cores.")
     .addHelpText("after", HELP);
   addTick(bench, context);
-  for (const [name, [summary, measure]] of Object.entries(parts)) {
+  for (const { name, measure, text } of parts) {
     bench
       .command(name)
-      .description(summary)
+      .description(text)
       .option("--json", "print one line of JSON")
       .action(async ({ json = false }: { readonly json?: boolean }) => {
-        const figure = await measure(BENCH_ROBOT);
-        context.out.write(`${json ? JSON.stringify(figure) : formatBench(figure)}\n`);
+        const part = await import("./bench-core.ts");
+        const figure = await part[measure](BENCH_ROBOT);
+        context.out.write(`${json ? JSON.stringify(figure) : part.formatBench(figure)}\n`);
         context.exitWith(ExitCode.Done);
       });
   }
@@ -67,6 +64,8 @@ function addTick(bench: Command, context: CommandContext): void {
     .addOption(option("--spin-tail <US>", "poll before ticks").argParser(spinTailOf("--spin-tail")))
     .option("--json", "print one line of JSON")
     .action(async (values: TickValues) => {
+      const { benchTick, formatBenchTick } = await import("./bench-tick.ts");
+      const { spawnBenchTick } = await import("../compose.ts");
       const report = await benchTick({
         runNs: duration(Math.round((values.seconds ?? DEFAULT_RUN_S) * NS_PER_S)),
         pairCount: values.pairs ?? DEFAULT_PAIR_COUNT,

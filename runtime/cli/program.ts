@@ -45,7 +45,10 @@ export async function runProgram(
     else await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
-    return errorCode(error, context);
+    if (!(error instanceof CommanderError)) return errorCode(error, context);
+    if (error.exitCode === 0) return ExitCode.Done; // help or version was asked for
+    context.err.write(`holdfast: ${commanderMessage(error, args, program)}\n`);
+    return ExitCode.BadInput;
   }
 }
 
@@ -73,13 +76,9 @@ function buildProgram(context: CommandContext): Command {
 }
 
 function errorCode(error: unknown, { err }: Pick<CommandContext, "err">): ExitCode {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return ExitCode.Done; // help or version was asked for
-    err.write(`holdfast: ${commanderMessage(error)}\n`);
-    return ExitCode.BadInput;
-  }
   if (isTyped(error)) {
-    err.write(`holdfast: ${error.message}\n`);
+    const isLong = error.message.includes("\n"); // a place a line, for editors to jump to
+    err.write(`holdfast:${isLong ? "\n" : " "}${error.message}\n`);
     return ExitCode.BadInput;
   }
   err.write(bugText(error));
@@ -102,14 +101,17 @@ function isTyped(error: unknown): error is Error {
 const codeText = (error: Error & { readonly code?: unknown }): string => String(error.code);
 
 // Messages of the parser in the form of ours: one line, a capital, double quotes, the way to help.
-function commanderMessage(error: CommanderError): string {
+function commanderMessage(error: CommanderError, args: readonly string[], program: Command): string {
+  const command = program.commands.find((each) => each.name() === args[0]);
+  const name = command === undefined ? "holdfast" : `holdfast ${command.name()}`;
+  const known = (command ?? program).commands.map((each) => each.name());
+  if (error.code === "commander.help") {
+    return `Cannot run ${name}: expected one of ${known.join(", ")}, found nothing`;
+  }
   const text = error.message
     .replace(/^error: /, "")
     .replace(/\s*\n\s*/g, " ")
     .replace(/'([^']*)'/g, '"$1"')
     .replace(/\.$/, "");
-  if (error.code === "commander.help") {
-    return "A subcommand is missing: see holdfast profile --help or holdfast bench --help";
-  }
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: holdfast --help shows what there is`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: see ${name} --help`;
 }

@@ -2,6 +2,7 @@
 // and reports how it went. Everything that a person can get wrong is refused here, before anything
 // is started. With --json the last and only line of standard output is the report.
 
+import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
@@ -9,6 +10,7 @@ import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { loadDeployment, loadTask } from "../profile/load.ts";
+import { oneOf } from "../profile/problem.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
@@ -17,7 +19,17 @@ import { OperatorDesk } from "./operator-desk.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
 import type { RunReport } from "./report.ts";
 import type { RunOptions } from "./run-options.ts";
-import { choiceOf, listOf, portOf, secondsOf, seedOf, spinTailOf, textOf, UsageError } from "./usage.ts";
+import {
+  choiceOf,
+  listOf,
+  portOf,
+  quoted,
+  secondsOf,
+  seedOf,
+  spinTailOf,
+  textOf,
+  UsageError,
+} from "./usage.ts";
 
 const DEFAULT_PROFILE = "so101";
 const DEFAULT_SEED = 1;
@@ -60,7 +72,7 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .summary("run a robot until it is told to quit")
     .description("Runs a robot at its control rate, in simulation, until q, Ctrl-C or --duration.")
     .argument("[PROFILE]", `robot or deployment (default: ${DEFAULT_PROFILE})`)
-    .addOption(valueOption("--policy <NAME>", "policy (default: the task's)", textOf))
+    .addOption(valueOption("--policy <NAME>", "sine, trajectory, a file, … (default: the task's)", textOf))
     .addOption(valueOption("--task <NAME>", "task (default: the profile's)", textOf))
     .addOption(valueOption("--duration <S>", "end after this many seconds", secondsOf))
     .addOption(
@@ -79,6 +91,7 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .addHelpText("after", HELP)
     .action(async (profile: string | undefined, values: RunValues) => {
       const options = runOptions(profile ?? DEFAULT_PROFILE, values);
+      await checkPolicy(options.plan.policy);
       const report = await attendedRun(context, options, values);
       if (values.json === true) context.out.write(`${JSON.stringify(jsonReport(report))}\n`);
       else context.out.write(`${formatReport(report)}\n`);
@@ -117,6 +130,20 @@ export function runOptions(profile: string, values: RunValues): RunOptions {
     throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
   }
   return { plan, time, durationS: values.duration };
+}
+
+/** Refuses a policy that is not there; whether it fits the robot shows when it is built. */
+async function checkPolicy(nameOrPath: string): Promise<void> {
+  const { isPolicyPath } = await import("../policy/load-policy.ts");
+  if (isPolicyPath(nameOrPath)) {
+    if (existsSync(nameOrPath)) return;
+    throw new UsageError("--policy", "a file", `nothing at ${quoted(nameOrPath)}`);
+  }
+  const { policies } = await import("../policy/registry.ts");
+  const names = policies.map(({ name }) => name);
+  if (names.includes(nameOrPath)) return;
+  const expected = `${oneOf(names, nameOrPath)}, or a path to a .ts or .js file`;
+  throw new UsageError("--policy", expected, quoted(nameOrPath));
 }
 
 /** A deployment's policy is for its own task; another task brings its own. */

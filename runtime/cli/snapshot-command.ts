@@ -1,24 +1,17 @@
-// holdfast snapshot: one picture of a robot and its task at the start of an episode, as a JPEG
-// file. No run is started; the world is built, reset with the seed and drawn.
+// holdfast snapshot: writes one picture of a robot and its task at the start of an episode into a
+// JPEG file. The physics loads only when a picture is really drawn.
 
 import { writeFileSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
-import { encodeJpeg } from "../../hal/jpeg.ts";
-import { CameraRenderer } from "../../hal/mujoco/camera.ts";
-import { loadEngine } from "../../hal/mujoco/engine.ts";
-import { frameSlotCount, SceneSource } from "../../hal/mujoco/scene.ts";
-import { SimBackend } from "../../hal/sim-backend.ts";
-import { loadDeployment, loadTask } from "../profile/load.ts";
-import { requireFit } from "../profile/task-rules.ts";
 import type { CommandContext } from "./command-context.ts";
+import { printable } from "./output.ts";
 import { codeOf } from "./runtime-folder.ts";
 import { ExitCode, quoted, seedOf, sizeOf, textOf, UsageError } from "./usage.ts";
 import type { PictureSize } from "./usage.ts";
 
 const DEFAULT_SIZE: PictureSize = { widthPx: 960, heightPx: 720 };
 const DEFAULT_SEED = 1;
-const JPEG_QUALITY_PERCENT = 90;
 
 const HELP = `
 Examples:
@@ -42,36 +35,12 @@ export function addSnapshotCommand(program: Command, context: CommandContext): v
     .addHelpText("after", HELP)
     .action(async (profile: string, file: string, values: Values) => {
       if (!/\.jpe?g$/i.test(file)) throw new UsageError("OUT.jpg", "a name in .jpg", quoted(file));
-      writeTo(file, await draw(profile, values));
+      const { drawSnapshot } = await import("./snapshot.ts");
+      const { task, seed = DEFAULT_SEED, size = DEFAULT_SIZE } = values;
+      writeTo(file, await drawSnapshot(profile, task, seed, size));
+      context.out.write(`wrote ${printable(file)}, ${size.widthPx}x${size.heightPx}\n`);
       context.exitWith(ExitCode.Done);
     });
-}
-
-async function draw(profile: string, values: Values): Promise<Uint8Array> {
-  const { robot, task: own } = loadDeployment(profile);
-  const task = loadTask(values.task ?? own);
-  requireFit(robot, task);
-  const camera = robot.sim?.camera;
-  if (camera === undefined) {
-    throw new UsageError("PROFILE", "a robot with a simulated camera", `${robot.name} without one`);
-  }
-  const sources = [...robot.sources, ...task.sources];
-  const world = new SimBackend({ engine: await loadEngine(), robot, task, sources });
-  try {
-    world.reset(values.seed ?? DEFAULT_SEED);
-    const goal =
-      task.kind === "none" ? undefined : { centreM: task.goalM, radiusM: task.goalRadiusM };
-    const source = new SceneSource(world.world, camera.id, goal);
-    const frame = new Float64Array(frameSlotCount(source.scene));
-    source.frameInto(frame);
-    const { widthPx, heightPx } = values.size ?? DEFAULT_SIZE;
-    const renderer = new CameraRenderer(source.scene, { widthPx, heightPx, raysPerPixelSide: 2 });
-    const rgb = new Uint8Array(3 * widthPx * heightPx);
-    renderer.renderInto(rgb, frame);
-    return await encodeJpeg(rgb, widthPx, heightPx, JPEG_QUALITY_PERCENT);
-  } finally {
-    world.close();
-  }
 }
 
 function writeTo(file: string, bytes: Uint8Array): void {

@@ -68,6 +68,8 @@ export class ActionBuffer {
     this.#evidence.note(verdict, chunk.epoch, chunk.seq, nowNs);
     if (verdict !== Evidence.Accepted) return verdict;
     this.#acceptedSeq = chunk.seq;
+    // One whose time has come is in use already; replacing it by a later one would leave a gap.
+    if (chunk.validFromNs > nowNs) this.#promoteDue(nowNs);
     if (this.#hasScheduled) this.#note(Evidence.Preempted, this.#scheduled, nowNs);
     this.#scheduled.copyFrom(chunk);
     this.#hasScheduled = true;
@@ -77,7 +79,7 @@ export class ActionBuffer {
 
   /** The row that applies now, into `out`. NoAction when there is none. */
   sampleInto(out: ActionSample, nowNs: Instant): Reason {
-    if (this.#hasScheduled && nowNs >= this.#scheduled.validFromNs) this.#promote(nowNs);
+    this.#promoteDue(nowNs);
     if (this.#hasActive && nowNs >= this.#active.validUntilNs) {
       this.#hasActive = false;
       this.#hasFading = false;
@@ -155,6 +157,10 @@ export class ActionBuffer {
       if (!Number.isFinite(values[index]!)) return false;
     }
     return true;
+  }
+
+  #promoteDue(nowNs: Instant): void {
+    if (this.#hasScheduled && nowNs >= this.#scheduled.validFromNs) this.#promote(nowNs);
   }
 
   /** The scheduled chunk takes over; the one before fades, if the profile blends. */

@@ -1,4 +1,5 @@
 // Tests of the queue of decisions under way: order, stamps, and what gives way when it is full.
+// Expected orders are written out by hand.
 
 import { expect, test } from "bun:test";
 import { ChunkSlot, ChunkView } from "../contracts/action.ts";

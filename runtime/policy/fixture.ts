@@ -7,7 +7,8 @@ import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { ChunkWriter, policyContext } from "./context.ts";
+import type { ChunkWriter } from "./context.ts";
+import { policyContext } from "./context.ts";
 import type { PolicyContext } from "./context.ts";
 
 export function testContext(robot: RobotProfile, task: TaskProfile): PolicyContext {

@@ -1,4 +1,5 @@
-// Tests of the latency model: what its text may say, and that its draws follow the distribution.
+// Tests of the latency model: what its text may say, that draws follow the distribution it names,
+// and that what cannot be read is refused.
 
 import { expect, test } from "bun:test";
 import { milliseconds } from "../contracts/units.ts";
@@ -53,11 +54,26 @@ test("equal seeds draw equal delays, other seeds others, all in whole ns", () =>
   for (let index = 0; index < 100; index += 1) expect(Number.isInteger(model.drawNs())).toBe(true);
 });
 
-// biome-ignore format: one refusal per line
 const refused = [
-  "", "150", "ms", "-5ms", "1e3ms", "Infinityms", "NaNms", "61s", "150 ms later",
-  "uniform:50ms", "uniform:250ms..50ms", "uniform:50ms..", "uniform:1ms..2ms..3ms",
-  "normal:150ms", "normal:150ms,40ms,1ms", "exp:", "exp:1ms,2ms", "gauss:1ms", "uniform 1ms..2ms",
+  "",
+  "150",
+  "ms",
+  "-5ms",
+  "1e3ms",
+  "Infinityms",
+  "NaNms",
+  "61s",
+  "150 ms later",
+  "uniform:50ms",
+  "uniform:250ms..50ms",
+  "uniform:50ms..",
+  "uniform:1ms..2ms..3ms",
+  "normal:150ms",
+  "normal:150ms,40ms,1ms",
+  "exp:",
+  "exp:1ms,2ms",
+  "gauss:1ms",
+  "uniform 1ms..2ms",
 ];
 
 test.each(refused)("refuses %p and says what it expected", (text) => {

@@ -19,6 +19,9 @@ export type RunnerPlan = {
   readonly policyLatency: string | undefined;
 };
 
+// Latencies and the places of objects are drawn from one seed, but not from one sequence.
+const LATENCY_STREAM = 2 ** 32;
+
 /** Throws PolicyError. */
 export async function makeRunner(plan: RunnerPlan, layout: StateLayout): Promise<PolicyRunner> {
   const { robot, task, seed, policyLatency } = plan;
@@ -28,13 +31,17 @@ export async function makeRunner(plan: RunnerPlan, layout: StateLayout): Promise
     policy,
     adapter: new ActionAdapter(policy.schema, robot),
     layout,
-    everyTicks: Math.max(1, Math.round(robot.controlHz / robot.policy.hz)),
+    // The profile's rate is an upper bound: what does not divide evenly acts less often.
+    everyTicks: Math.max(1, Math.ceil(robot.controlHz / robot.policy.hz)),
     requires: task.requires,
     qualityRatioMin: task.qualityRatioMin,
   };
   if (policyLatency === undefined) return new PolicyRunner(options);
   return new PolicyRunner({
     ...options,
-    latency: new LatencyModel(parseLatency(policyLatency), seed),
+    latency: new LatencyModel(
+      parseLatency(policyLatency),
+      LATENCY_STREAM + (seed % LATENCY_STREAM),
+    ),
   });
 }

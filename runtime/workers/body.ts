@@ -13,6 +13,8 @@ import type { Instant } from "../contracts/units.ts";
 import { sourcesOf } from "./plan.ts";
 import type { RunPlan } from "./plan.ts";
 
+/** The task is judged every so many periods: looking at truth costs as much as a physics step. */
+const JUDGE_PERIODS = 4;
 /** A task that is done rests this long before the next one begins, so that a viewer sees it. */
 const REST_NS = 2_000_000_000;
 
@@ -29,6 +31,7 @@ export class Body {
   readonly #seed: number;
   readonly #truth: TaskTruth;
   #doneNs = instant(-1);
+  #periods = 0;
 
   constructor(run: RunPlan, sim: SimBackend | undefined) {
     const sources = sourcesOf(run);
@@ -59,6 +62,8 @@ export class Body {
     const { sim, judge } = this;
     if (sim === undefined) return;
     sim.advanceTo(nowNs);
+    this.#periods += 1;
+    if (this.#periods % JUDGE_PERIODS !== 0) return;
     sim.truthInto(this.#truth);
     judge.step(this.#truth, nowNs);
     if (!judge.done) return;

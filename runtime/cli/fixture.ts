@@ -1,0 +1,182 @@
+// What the tests of this folder share: a run that only remembers what it was asked, an output that
+// keeps what was written, and a context whose folders are the test's own.
+
+import { EventEmitter } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { evidenceNames } from "../contracts/evidence.ts";
+import { Mode } from "../contracts/mode.ts";
+import { REASON_COUNT } from "../contracts/reason.ts";
+import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
+import { RunStats } from "../core/run-stats.ts";
+import type { CommandContext, StartRun } from "./command-context.ts";
+import type { TextOut } from "./output.ts";
+import type { RunReport } from "./report.ts";
+import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
+import type { RunOptions } from "./run-options.ts";
+
+/** A status in which every field has a value of its own. */
+export const exampleStatus: RunStatus = {
+  profile: "so101",
+  task: "pick_place",
+  policy: "expert",
+  timeModel: "streaming",
+  mode: "RUNNING",
+  reason: "ok",
+  tick: 2_000,
+  epoch: 2,
+  sessionS: 10.04,
+  rateAskedHz: 200,
+  rateHz: 199.96,
+  lateTicks: 3,
+  missedTicks: 4,
+  wakeUsP50: 12,
+  wakeUsP99: 80,
+  workUsP99: 30,
+  sampleAgeMsP50: 2.6,
+  faults: [],
+  jointNames: ["pan", "lift"],
+  measuredRad: [0.25, -1.5],
+  commandRad: [0.3, -1.4],
+  hint: "Space stops, q ends the run",
+  warnings: [],
+  taskSuccess: true,
+  episodes: 3,
+  successes: 2,
+};
+
+/** A run that moves nothing. */
+export class FakeRun implements RunHandle {
+  /** What was asked, in order. */
+  readonly asked: string[] = [];
+  shown: RunStatus;
+  picture: Uint8Array | undefined;
+  isWilling = true;
+  readonly ended: Promise<void>;
+  #end: () => void = () => undefined;
+
+  constructor(status: Partial<RunStatus> = {}) {
+    this.shown = { ...exampleStatus, ...status };
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  status(): RunStatus {
+    return this.shown;
+  }
+  stop(): CueAnswer {
+    return this.#answer("stop");
+  }
+  reset(): CueAnswer {
+    return this.#answer("reset");
+  }
+  start(): CueAnswer {
+    return this.#answer("start");
+  }
+  quit(): void {
+    this.asked.push("quit");
+    this.#end();
+  }
+  frame(): Promise<Uint8Array | undefined> {
+    return Promise.resolve(this.picture);
+  }
+
+  #answer(name: string): CueAnswer {
+    this.asked.push(name);
+    return { accepted: this.isWilling, text: `${name} heard` };
+  }
+}
+
+export class BufferOut implements TextOut {
+  text = "";
+  isTerminal = false;
+  hasColour = false;
+  columnCount = 80;
+
+  write(text: string): void {
+    this.text += text;
+  }
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A terminal to type on. */
+export class FakeTerminal extends EventEmitter {
+  readonly modes: boolean[] = [];
+  isPaused = true;
+
+  setRawMode(isRaw: boolean): void {
+    this.modes.push(isRaw);
+  }
+  resume(): void {
+    this.isPaused = false;
+  }
+  pause(): void {
+    this.isPaused = true;
+  }
+  type(text: string): void {
+    this.emit("data", new TextEncoder().encode(text));
+  }
+}
+
+export type FakeContext = Omit<CommandContext, "exitWith"> & {
+  readonly out: BufferOut;
+  readonly err: BufferOut;
+  readonly signals: EventEmitter;
+  readonly left: number[];
+};
+
+/** A user whose runtime folder is new and empty. */
+export function freshUser(): CommandContext["user"] {
+  const folder = mkdtempSync(join(tmpdir(), "hf-"));
+  return { uid: process.getuid?.() ?? 0, environment: { XDG_RUNTIME_DIR: folder } };
+}
+
+export function fakeContext(parts: Partial<CommandContext> = {}): FakeContext {
+  const left: number[] = [];
+  return {
+    user: freshUser(),
+    startRun: () => Promise.reject(new Error("no run was expected")),
+    pid: process.pid,
+    keyboard: undefined,
+    leave: (code) => left.push(code),
+    ...parts,
+    out: new BufferOut(),
+    err: new BufferOut(),
+    signals: new EventEmitter(),
+    left,
+  };
+}
+
+/** Starts `run` and ends when it is told to quit; `live` is called once it can be spoken to. */
+export function startFake(run: FakeRun, live: () => void, mode: Mode = Mode.SafeStop): StartRun {
+  return async (options, hooks) => {
+    hooks.onHandle(run);
+    live();
+    await run.ended;
+    return exampleReport(options, mode);
+  };
+}
+
+/** A report of one tick that ended in this mode. */
+export function exampleReport(options: RunOptions, mode: Mode): RunReport {
+  const record = new Float64Array(tickSlotCount(options.plan.robot.joints.length));
+  record[TickSlot.mode] = mode;
+  const stats = new RunStats(record.length, options.plan.robot.supervisor.lateNsMax);
+  stats.write(record);
+  return {
+    options,
+    stats,
+    policySafeTicks: new Float64Array(REASON_COUNT),
+    policySafeEpisodes: new Float64Array(REASON_COUNT),
+    evidenceCounts: new Float64Array(evidenceNames.length),
+    task: { name: options.plan.task.name, success: true, episodes: 1, successes: 1 },
+    traceHash: undefined,
+    realtimeFactor: 1,
+    warnings: [],
+    next: "Again: holdfast run",
+  };
+}

@@ -1,0 +1,159 @@
+// Tests of the clock conversion against devices simulated here: a known offset, a known drift and
+// seeded transport delays. The truth is the moment of sampling, which the converter never sees.
+
+import { expect, test } from "bun:test";
+import { SeededRandom } from "../contracts/seeded-random.ts";
+import { instant } from "../contracts/units.ts";
+import { ClockDomainConverter } from "./clock-domain.ts";
+
+const MS = 1e6;
+const S = 1e9;
+
+type Device = {
+  /** Session time when the device's clock shows zero. */
+  readonly offsetNs: number;
+  /** How much faster the session clock runs. */
+  readonly drift: number;
+  readonly periodNs: number;
+  /** Transport takes this long, and an exponential share more. */
+  readonly delayNs: number;
+  readonly jitterNs: number;
+};
+
+const usb: Device = {
+  offsetNs: 5_000 * S,
+  drift: 0,
+  periodNs: 5 * MS,
+  delayNs: 0.2 * MS,
+  jitterNs: 1 * MS,
+};
+
+/** Errors of the converted stamps against the truth, in the order of the samples, ns. */
+function errorsOf(device: Device, seconds: number, seed: number): number[] {
+  const random = new SeededRandom(seed);
+  const converter = new ClockDomainConverter();
+  const errors: number[] = [];
+  for (let trueNs = 0; trueNs < seconds * S; trueNs += device.periodNs) {
+    const deviceNs = Math.round(trueNs / (1 + device.drift));
+    const sampledNs = device.offsetNs + trueNs;
+    const delayNs = device.delayNs + device.jitterNs * random.exponential();
+    const receiveNs = instant(Math.round(sampledNs + delayNs));
+    const stampNs = converter.convert(deviceNs, receiveNs);
+    expect(stampNs).toBeLessThanOrEqual(receiveNs);
+    expect(Number.isSafeInteger(stampNs)).toBe(true);
+    errors.push(stampNs - sampledNs);
+  }
+  return errors;
+}
+
+test("the lower envelope finds the offset: within the least delay plus 0.1 ms after a second", () => {
+  for (const seed of [1, 2, 3]) {
+    const errors = errorsOf(usb, 20, seed).slice(200);
+    for (const errorNs of errors) {
+      expect(errorNs).toBeGreaterThanOrEqual(-1);
+      expect(errorNs).toBeLessThan(usb.delayNs + 0.1 * MS);
+    }
+  }
+});
+
+test.each([200e-6, 90e-6, -90e-6, -200e-6])("a drift of %d is followed for minutes", (drift) => {
+  const errors = errorsOf({ ...usb, drift }, 180, 7);
+  // Untracked, ten seconds of envelope would be 2 ms wrong at 200 ppm.
+  for (const errorNs of errors.slice(12 * 200)) {
+    expect(Math.abs(errorNs - usb.delayNs)).toBeLessThan(0.25 * MS);
+  }
+});
+
+test("before the drift is known a stamp errs to the old side by no more than the drift allows", () => {
+  const errors = errorsOf({ ...usb, drift: 200e-6, jitterNs: 0 }, 12, 1);
+  for (const errorNs of errors) {
+    expect(errorNs).toBeLessThanOrEqual(usb.delayNs + 1);
+    expect(errorNs).toBeGreaterThan(usb.delayNs - 5 * S * 200e-6);
+  }
+});
+
+test("the estimated drift is the true one, and never beyond what crystals do", () => {
+  const drifts = [200e-6, -50e-6, 1e-3, -1e-3].map((drift) => {
+    const converter = new ClockDomainConverter();
+    for (let trueNs = 0; trueNs < 30 * S; trueNs += 5 * MS) {
+      converter.convert(Math.round(trueNs / (1 + drift)), instant(trueNs));
+    }
+    return converter.driftRatio;
+  });
+  expect(drifts[0]).toBeCloseTo(200e-6, 6);
+  expect(drifts[1]).toBeCloseTo(-50e-6, 6);
+  expect(drifts.slice(2)).toEqual([200e-6, -200e-6]);
+});
+
+test("a delay that comes and stays is believed within ten seconds, no sooner", () => {
+  const converter = new ClockDomainConverter();
+  const errors: number[] = [];
+  for (let trueNs = 0; trueNs < 40 * S; trueNs += 5 * MS) {
+    const delayNs = trueNs < 20 * S ? 1 * MS : 9 * MS;
+    errors.push(converter.convert(trueNs, instant(trueNs + delayNs)) - trueNs);
+  }
+  expect(errors[22 * 200]!).toBeLessThan(2.5 * MS);
+  expect(errors[39 * 200]!).toBeCloseTo(9 * MS, -5);
+});
+
+test("a version names each new estimate: one a second, and one for a restart", () => {
+  const converter = new ClockDomainConverter();
+  expect(converter.version).toBe(0);
+  const versions: number[] = [];
+  for (let trueNs = 0; trueNs <= 3 * S; trueNs += 0.25 * S) {
+    converter.convert(trueNs, instant(trueNs));
+    versions.push(converter.version);
+  }
+  expect(versions).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4]);
+  converter.convert(0, instant(4 * S));
+  expect(converter.version).toBe(5);
+});
+
+test("a device that restarts gets a new offset at once", () => {
+  const converter = new ClockDomainConverter();
+  for (let trueNs = 0; trueNs < 20 * S; trueNs += 5 * MS) {
+    converter.convert(trueNs, instant(trueNs + 1 * MS));
+  }
+  // It counts from zero again at session time 25 s.
+  const stamps = [0, 5 * MS, 10 * MS].map((deviceNs) => {
+    const receiveNs = instant(25 * S + deviceNs + 1 * MS);
+    return converter.convert(deviceNs, receiveNs) - 25 * S - deviceNs;
+  });
+  expect(stamps).toEqual([1 * MS, 1 * MS, 1 * MS]);
+  expect(converter.driftRatio).toBe(0);
+});
+
+test("a sample that transport has shuffled keeps its place in time and restarts nothing", () => {
+  const converter = new ClockDomainConverter();
+  for (let trueNs = 0; trueNs < 2 * S; trueNs += 5 * MS) {
+    converter.convert(trueNs, instant(trueNs + 1 * MS));
+  }
+  const { version } = converter;
+  const stampNs = converter.convert(2 * S - 50 * MS, instant(2 * S + 3 * MS));
+  expect(stampNs as number).toBe(2 * S - 49 * MS);
+  expect(converter.version).toBe(version);
+  // The next sample in order is not judged by the shuffled one.
+  expect(converter.convert(2 * S - 60 * MS, instant(2 * S + 4 * MS)) as number).toBe(
+    2 * S - 59 * MS,
+  );
+});
+
+test("a device clock that jumps ahead is believed at once: only a delay makes a pair late", () => {
+  const converter = new ClockDomainConverter();
+  for (let trueNs = 0; trueNs < 2 * S; trueNs += 5 * MS) {
+    converter.convert(trueNs, instant(trueNs + 1 * MS));
+  }
+  const stampNs = converter.convert(3_602 * S, instant(2 * S + 6 * MS));
+  expect(stampNs as number).toBe(2 * S + 6 * MS);
+});
+
+test("a stamp that is no number stays none and spoils nothing", () => {
+  const converter = new ClockDomainConverter();
+  expect(converter.convert(Number.NaN, instant(0))).toBeNaN();
+  expect(converter.convert(Infinity, instant(0))).toBeNaN();
+  expect(converter.convert(0, instant(Infinity))).toBeNaN();
+  expect(converter.version).toBe(0);
+  expect(converter.convert(7, instant(3 * MS)) as number).toBe(3 * MS);
+  expect(converter.convert(Number.NaN, instant(4 * MS))).toBeNaN();
+  expect(converter.convert(5 * MS + 7, instant(9 * MS)) as number).toBe(8 * MS);
+});

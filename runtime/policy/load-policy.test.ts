@@ -1,0 +1,181 @@
+// Tests of the table of policies and of policies from files: what loads, and how the rest is
+// refused. Files are written into a folder of their own, and import nothing of this tree.
+
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ChunkView } from "../contracts/action.ts";
+import { SequenceAllocator } from "../contracts/policy.ts";
+import { instant } from "../contracts/units.ts";
+import { loadRobot, loadTask } from "../profile/load.ts";
+import { testContext, testState } from "./fixture.ts";
+import { isPolicyPath, loadPolicy } from "./load-policy.ts";
+import { makeRunner } from "./make-runner.ts";
+import { PolicyError } from "./policy-error.ts";
+import { policies } from "./registry.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "policy-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const robot = loadRobot("so101");
+const context = testContext(robot, loadTask("none"));
+const home = robot.joints.map((joint) => joint.homeRad);
+const state = testState(context.layout, home, 0);
+
+let fileCount = 0;
+function file(text: string): string {
+  fileCount += 1;
+  const path = join(folder, `policy-${fileCount}.ts`);
+  writeFileSync(path, text);
+  return path;
+}
+
+// As a user writes it: typed by use, importing nothing.
+const GOOD = `
+  export function createPolicy(context) {
+    const writer = context.writer(context.jointPositions);
+    let allocator;
+    return {
+      name: "mine",
+      schema: writer.schema,
+      selectsMode: false,
+      reset(_epoch, newAllocator) { allocator = newAllocator; },
+      act(state) {
+        const values = writer.begin(state, allocator);
+        for (let row = 0; row < writer.horizon; row += 1) {
+          values.set(state.command, row * writer.width);
+        }
+        return writer.chunk;
+      },
+    };
+  }`;
+
+test("a file that imports nothing becomes a policy, through the context alone", async () => {
+  const policy = await loadPolicy(file(GOOD), context);
+  policy.reset(4, new SequenceAllocator(4));
+  const chunk = policy.act(state, instant(0)) as ChunkView;
+  expect(policy.name).toBe("mine");
+  expect([chunk.epoch, chunk.seq, chunk.horizon, chunk.width]).toEqual([4, 1, 16, 6]);
+  expect([...chunk.values.subarray(90, 96)]).toEqual(home);
+});
+
+test("a file may build its policy asynchronously", async () => {
+  const text = GOOD.replace("export function", "export async function");
+  expect((await loadPolicy(file(text), context)).name).toBe("mine");
+});
+
+const refused: readonly [string, string, string][] = [
+  ["does not parse", "export function {", "a module that loads"],
+  ["throws while it loads", 'throw new Error("no weights");', "no weights"],
+  ["exports nothing", "const nothing = 1;", "no exports"],
+  ["exports something else", "export const policy = 1;", "found policy"],
+  [
+    "exports a createPolicy that is no function",
+    "export const createPolicy = 1;",
+    "an export createPolicy(context)",
+  ],
+  [
+    "throws while it builds",
+    'export function createPolicy() { throw new Error("no GPU"); }',
+    "no GPU",
+  ],
+  ["builds nothing", "export function createPolicy() {}", "found undefined"],
+  ["has no name", GOOD.replace("name:", "nom:"), "a policy with a name"],
+  ["has no schema", GOOD.replace("schema:", "scheme:"), "a policy with a schema"],
+  [
+    "has a schema without columns",
+    GOOD.replace("writer.schema,", '{ space: "joint_pos" },'),
+    "a schema with columns",
+  ],
+  [
+    "does not say whether it selects modes",
+    GOOD.replace("selectsMode:", "mode:"),
+    "selectsMode, true or false",
+  ],
+  ["has no reset", GOOD.replace("reset(", "restart("), "reset(epoch, allocator)"],
+  ["has no act", GOOD.replace("act(state)", "decide(state)"), "act(state, nowNs)"],
+];
+
+test.each(refused)("a file that %s is refused with its path", async (_what, text, words) => {
+  const path = file(text);
+  const error = await loadPolicy(path, context).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(PolicyError);
+  const { code, place, message } = error as PolicyError;
+  expect([code, place]).toEqual(["bad_module", path]);
+  expect(message).toStartWith(`Cannot load policy "${path}": expected `);
+  expect(message).toContain(words);
+});
+
+test("a file that is not there is refused with its path", async () => {
+  const error = await loadPolicy("./no/such/policy.ts", context).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(PolicyError);
+  expect((error as PolicyError).message).toContain("no/such/policy.ts");
+});
+
+test("a name is a name and a path is a path", () => {
+  expect(["hold", "pick_place", "./p", "p.ts", "a/b", "p.mjs", "p.onnx"].map(isPolicyPath)).toEqual(
+    [false, false, true, true, true, true, false],
+  );
+});
+
+test("an unknown name is refused with the names that are known", async () => {
+  const error = await loadPolicy("sin", context).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(PolicyError);
+  const { code, message } = error as PolicyError;
+  expect(code).toBe("unknown_policy");
+  for (const { name } of policies) expect(message).toContain(name);
+});
+
+test("names are unique and every policy carries the name it is known by", async () => {
+  const names = policies.map((entry) => entry.name);
+  expect(new Set(names).size).toBe(names.length);
+  const taskOf = (name: string) =>
+    loadTask(name === "reach" || name === "pick_place" ? name : "none");
+  for (const name of names) {
+    expect((await loadPolicy(name, testContext(robot, taskOf(name)))).name).toBe(name);
+  }
+});
+
+test("a policy that does not fit the robot or the task says so before anything moves", async () => {
+  const code = async (name: string, robotName: string, taskName: string) => {
+    const own = testContext(loadRobot(robotName), loadTask(taskName));
+    const error = await loadPolicy(name, own).catch((caught: unknown) => caught);
+    return error instanceof PolicyError ? error.code : "fits";
+  };
+  expect(await code("pick_place", "ur5e", "pick_place")).toBe("unfit_robot");
+  expect(await code("pick_place", "so101", "reach")).toBe("unfit_task");
+  expect(await code("reach", "so101", "none")).toBe("unfit_task");
+  expect(await code("reach", "so101", "reach_far")).toBe("unfit_task");
+  expect(await code("reach", "ur5e", "reach_far")).toBe("fits");
+});
+
+const plan = { robot, task: loadTask("none"), policy: "hold", seed: 1, policyLatency: undefined };
+
+/** Ticks of the first 25 in which a decision came out. */
+async function cadence(hz: number, policyLatency?: string): Promise<number[]> {
+  const slower = { ...robot, policy: { ...robot.policy, hz } };
+  const runner = await makeRunner({ ...plan, robot: slower, policyLatency }, context.layout);
+  runner.beginEpoch(1);
+  const seen: number[] = [];
+  const out = new ChunkView();
+  for (let tick = 0; tick < 25; tick += 1) {
+    const nowNs = instant(tick * robot.periodNs);
+    runner.observe(testState(context.layout, home, nowNs));
+    runner.step(tick, nowNs);
+    if (runner.takeInto(out, nowNs)) seen.push(tick);
+  }
+  return seen;
+}
+
+test("a runner acts at the profile's rate at most, and as late as it is told", async () => {
+  expect(await cadence(20)).toEqual([0, 10, 20]);
+  expect(await cadence(28)).toEqual([0, 8, 16, 24]);
+  expect(await cadence(20, "15ms")).toEqual([3, 13, 23]);
+});
+
+test("a latency that cannot be read is refused before anything moves", async () => {
+  const late = makeRunner({ ...plan, policyLatency: "late" }, context.layout);
+  const error = await late.catch((caught: unknown) => caught);
+  expect((error as PolicyError).code).toBe("bad_latency");
+});
