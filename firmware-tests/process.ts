@@ -54,7 +54,7 @@ export class Scratch {
 export type Ended = {
   /** Exit code; -1 when a signal ended it. */
   readonly code: number;
-  readonly signal: string | null;
+  readonly signal: NodeJS.Signals | number | null;
   readonly stdout: string;
   readonly stderr: string;
 };

@@ -16,7 +16,7 @@ import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
 import { sessionOrigin } from "./workers/system-clock.ts";
 import type { WorkerMessage } from "./workers/thread.ts";
 
-/** A Worker must say ready within this: wasm compiles in 0.6 s, ten times that on a busy machine. */
+/** A Worker must say ready within this: wasm compiles in 0.6 s, in 6 s on a busy machine. */
 const READY_MS_MAX = 30_000;
 /** After this a stop is no longer waited for. */
 const STOP_MS_MAX = 1_000;
@@ -53,7 +53,11 @@ const entries: readonly { name: ThreadName; slot: ThreadSlot; realtime: boolean;
   },
 ];
 
-export type ThreadEnd = { readonly name: ThreadName; readonly asked: boolean; readonly why: string };
+export type ThreadEnd = {
+  readonly name: ThreadName;
+  readonly asked: boolean;
+  readonly why: string;
+};
 
 /** What the machine granted, thread by thread. */
 export type StartReport = {
@@ -132,7 +136,10 @@ export class StreamingThreads {
     this.#workers.set(name, worker);
     let failure = "";
     let isReady = false;
-    const slow = setTimeout(() => this.#note(`waiting for the ${name} thread to load`), PATIENCE_MS);
+    const slow = setTimeout(
+      () => this.#note(`waiting for the ${name} thread to load`),
+      PATIENCE_MS,
+    );
     const ready = new Promise<void>((resolve, reject) => {
       worker.on("message", (message: WorkerMessage) => {
         if (message.kind === "ready") {
@@ -145,7 +152,9 @@ export class StreamingThreads {
         failure = error.message;
         reject(new ThreadStartError(name, failure));
       });
-      worker.on("exit", () => reject(new ThreadStartError(name, failure || "it ended while loading")));
+      worker.on("exit", () =>
+        reject(new ThreadStartError(name, failure || "it ended while loading")),
+      );
     });
     this.#exits.push(
       new Promise<void>((resolve) => {

@@ -24,8 +24,8 @@ export type BenchFigure = {
   readonly bench: string;
   readonly robot: string;
   /** Best of the rounds. */
-  readonly nsPerCall: number;
-  readonly callsPerS: number;
+  readonly callNs: number;
+  readonly callHz: number;
   readonly realtimeFactor: number;
   readonly goal: string;
   readonly met: boolean;
@@ -48,15 +48,15 @@ function bestNs(count: number, round: () => void): number {
 export function benchCore(robotName: string): BenchFigure {
   const { core, tick } = buildBenchCore(robotName);
   for (let index = 0; index < WARM_UP_TICKS; index += 1) tick();
-  const nsPerCall = bestNs(CORE_TICKS, () => {
+  const callNs = bestNs(CORE_TICKS, () => {
     for (let index = 0; index < CORE_TICKS; index += 1) tick();
   });
-  const realtimeFactor = core.profile.periodNs / nsPerCall;
+  const realtimeFactor = core.profile.periodNs / callNs;
   return {
     bench: "core",
     robot: robotName,
-    nsPerCall,
-    callsPerS: 1e9 / nsPerCall,
+    callNs,
+    callHz: 1e9 / callNs,
     realtimeFactor,
     goal: "at least 1000 times real time (R13)",
     met: realtimeFactor >= 1_000,
@@ -72,7 +72,7 @@ export function benchGate(robotName: string): BenchFigure {
   action.schemaFingerprint = commandFingerprint(core.profile);
   action.width = core.profile.joints.length;
   let calls = core.tick;
-  const nsPerCall = bestNs(GATE_CALLS, () => {
+  const callNs = bestNs(GATE_CALLS, () => {
     for (let index = 0; index < GATE_CALLS; index += 1) {
       calls += 1;
       for (let joint = 0; joint < action.values.length; joint += 1) {
@@ -87,11 +87,11 @@ export function benchGate(robotName: string): BenchFigure {
   return {
     bench: "gate",
     robot: robotName,
-    nsPerCall,
-    callsPerS: 1e9 / nsPerCall,
-    realtimeFactor: core.profile.periodNs / nsPerCall,
+    callNs,
+    callHz: 1e9 / callNs,
+    realtimeFactor: core.profile.periodNs / callNs,
     goal: "at most 2 µs (P5)",
-    met: nsPerCall <= 2_000,
+    met: callNs <= 2_000,
   };
 }
 
@@ -111,24 +111,24 @@ export async function benchSim(robotName: string): Promise<BenchFigure> {
     }
   };
   round();
-  const nsPerCall = bestNs(SIM_TICKS, round);
+  const callNs = bestNs(SIM_TICKS, round);
   body.close();
   return {
     bench: "sim",
     robot: robotName,
-    nsPerCall,
-    callsPerS: 1e9 / nsPerCall,
-    realtimeFactor: robot.periodNs / nsPerCall,
+    callNs,
+    callHz: 1e9 / callNs,
+    realtimeFactor: robot.periodNs / callNs,
     goal: "at least 30 times real time",
-    met: robot.periodNs / nsPerCall >= 30,
+    met: robot.periodNs / callNs >= 30,
   };
 }
 
 export function formatBench(figure: BenchFigure): string {
-  const { bench, robot, nsPerCall, callsPerS, realtimeFactor, goal, met } = figure;
+  const { bench, robot, callNs, callHz, realtimeFactor, goal, met } = figure;
   return [
     `bench ${bench}, ${robot}, best of ${ROUNDS} rounds`,
-    `  ${(nsPerCall / 1_000).toFixed(2)} µs a call, ${Math.round(callsPerS)} calls a second`,
+    `  ${(callNs / 1_000).toFixed(2)} µs a call, ${Math.round(callHz)} calls a second`,
     `  ${realtimeFactor.toFixed(0)} times real time`,
     `  goal ${goal}: ${met ? "met" : "missed"}`,
   ].join("\n");

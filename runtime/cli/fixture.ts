@@ -42,8 +42,8 @@ export const exampleStatus: RunStatus = {
   hint: "Space stops, q ends the run",
   warnings: [],
   taskSuccess: true,
-  episodes: 3,
-  successes: 2,
+  episodeCount: 3,
+  successCount: 2,
 };
 
 /** A run that moves nothing. */
@@ -173,10 +173,11 @@ export function exampleReport(options: RunOptions, mode: Mode): RunReport {
     policySafeTicks: new Float64Array(REASON_COUNT),
     policySafeEpisodes: new Float64Array(REASON_COUNT),
     evidenceCounts: new Float64Array(evidenceNames.length),
-    task: { name: options.plan.task.name, success: true, episodes: 1, successes: 1 },
+    task: { name: options.plan.task.name, success: true, episodeCount: 1, successCount: 1 },
     traceHash: undefined,
     realtimeFactor: 1,
     warnings: [],
+    failure: undefined,
     next: "Again: holdfast run",
   };
 }

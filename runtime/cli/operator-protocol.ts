@@ -108,8 +108,8 @@ const statusFields: Readonly<Record<keyof RunStatus, FieldKind>> = {
   hint: "text",
   warnings: "texts",
   taskSuccess: "flag",
-  episodes: "number",
-  successes: "number",
+  episodeCount: "number",
+  successCount: "number",
 };
 
 const isText = (value: unknown): boolean => typeof value === "string";

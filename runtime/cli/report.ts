@@ -12,8 +12,8 @@ import type { RunOptions } from "./run-options.ts";
 export type TaskOutcome = {
   readonly name: string;
   readonly success: boolean;
-  readonly episodes: number;
-  readonly successes: number;
+  readonly episodeCount: number;
+  readonly successCount: number;
 };
 
 export type RunReport = {
@@ -62,7 +62,12 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     repairs: named(repairNames, stats.repairTicks),
     evidence: named(evidenceNames, report.evidenceCounts),
     supervisor_path: stats.path.map((mode) => modeNames[mode]),
-    task: report.task,
+    task: {
+      name: report.task.name,
+      success: report.task.success,
+      episodes: report.task.episodeCount,
+      successes: report.task.successCount,
+    },
     realtime_factor: rounded(report.realtimeFactor, 1e-2),
     trace_hash: report.traceHash ?? null,
     lost_records: stats.lostCount,
@@ -86,7 +91,7 @@ export function formatReport(report: RunReport): string {
   const age = micros(stats.sampleAge);
   const ticks = stats.tickCount + stats.lostCount;
   const lines = [
-    `Cadence report: ${robot.name}, task ${task.name}, policy ${options.plan.policy}, ${options.time}`,
+    `Cadence report: ${robot.name}, ${task.name}, policy ${options.plan.policy}, ${options.time}`,
     `  rate           ${stats.rateHz.toFixed(2)} Hz of ${robot.controlHz} asked, ${ticks} ticks`,
     `  late, missed   ${stats.lateCount} late (over ${robot.supervisor.lateNsMax / 1e6} ms), ` +
       `${stats.missedCount} beats missed`,
@@ -119,7 +124,7 @@ export function formatReport(report: RunReport): string {
 
 function outcome(task: TaskOutcome): string {
   if (task.name === "none") return "nothing to judge";
-  const rounds = `${task.successes} of ${task.episodes} episodes`;
+  const rounds = `${task.successCount} of ${task.episodeCount} episodes`;
   return task.success ? `success, ${rounds}` : `not achieved, ${rounds}`;
 }
 

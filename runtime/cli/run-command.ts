@@ -72,7 +72,9 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .summary("run a robot until it is told to quit")
     .description("Runs a robot at its control rate, in simulation, until q, Ctrl-C or --duration.")
     .argument("[PROFILE]", `robot or deployment (default: ${DEFAULT_PROFILE})`)
-    .addOption(valueOption("--policy <NAME>", "sine, trajectory, a file, … (default: the task's)", textOf))
+    .addOption(
+      valueOption("--policy <NAME>", "sine, trajectory, a file, … (default: the task's)", textOf),
+    )
     .addOption(valueOption("--task <NAME>", "task (default: the profile's)", textOf))
     .addOption(valueOption("--duration <S>", "end after this many seconds", secondsOf))
     .addOption(
@@ -122,6 +124,7 @@ export function runOptions(profile: string, values: RunValues): RunOptions {
     faults: values.fault ?? [],
     policyLatency: values.policyLatency,
     spinTailNs: values.spinTail ?? duration(0),
+    isHardware: false,
   };
   if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));

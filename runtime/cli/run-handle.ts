@@ -30,8 +30,8 @@ export type RunStatus = {
   /** Shown all run: no real-time priority, memory not locked, … */
   readonly warnings: readonly string[];
   readonly taskSuccess: boolean;
-  readonly episodes: number;
-  readonly successes: number;
+  readonly episodeCount: number;
+  readonly successCount: number;
 };
 
 /** Whether a cue was handed on, and what to tell the person. */
@@ -46,7 +46,9 @@ export interface RunHandle {
   start(): CueAnswer;
   /** Ends the run under control. A second call leaves at once. */
   quit(): void;
-  /** The newest camera picture as JPEG, or undefined when there is no camera or none was drawn yet. Asking
-   * makes the camera draw for the next second. */
+  /**
+   * The newest camera picture as JPEG, or undefined when there is no camera or none was drawn yet.
+   * Asking makes the camera draw for the next second.
+   */
   frame(): Promise<Uint8Array | undefined>;
 }

@@ -1,4 +1,5 @@
-// RunHooks: what a run tells whoever started it.
+// RunHooks: what a run tells whoever started it. The run never prints: the command line does, and
+// knows whether there is a terminal.
 
 import type { RunHandle } from "./run-handle.ts";
 

@@ -28,6 +28,11 @@ import { statusOf } from "./run-status.ts";
 /** Ticks between two looks at keys and signals: 2 ms of work at a thousand times real time. */
 const BATCH_TICKS = 400;
 
+/** An answer that takes longer is told to a person: no time passes until it comes. */
+const ANSWER_MS_PATIENCE = 2_000;
+
+const WAITING = "waiting: the policy has not answered, and in lockstep no time passes until it does";
+
 const NEVER = { stopped: false };
 
 /** Cues from keys and the socket, in order. */
@@ -79,15 +84,26 @@ export async function runLockstep(options: RunOptions, hooks: RunHooks): Promise
     deadlineIsFault: false,
   });
   let quit = false;
+  let stopWaiting = (): void => undefined;
   const taskOutcome = () => ({
     name: task.name,
     success: body.success,
-    episodes: body.episodes,
-    successes: body.successes,
+    episodeCount: body.episodeCount,
+    successCount: body.successCount,
   });
   const handle = lockstepHandle(options, stats, cues, taskOutcome, () => {
     quit = true;
+    stopWaiting();
   });
+  // The clock waits for the answer of an act, as long as it takes or until the run is told to end.
+  const settled = async (): Promise<void> => {
+    const tell = setTimeout(() => hooks.note(WAITING), ANSWER_MS_PATIENCE);
+    const told = new Promise<void>((resolve) => {
+      stopWaiting = resolve;
+    });
+    await Promise.race([runner.settled(), told]);
+    clearTimeout(tell);
+  };
   hooks.onHandle(handle);
 
   // World time of tick k is half a period behind its tick, as the phase grid has it live.
@@ -101,11 +117,11 @@ export async function runLockstep(options: RunOptions, hooks: RunHooks): Promise
   let tick = 0;
   while (tick < tickCount && !quit) {
     const until = Math.min(tick + BATCH_TICKS, tickCount);
-    for (; tick < until; tick += 1) {
+    for (; tick < until && !quit; tick += 1) {
       const nowNs = tickTimeNs(tick, robot.controlHz, 1);
       controlTick(core, nowNs);
       body.advanceTo(instant(nowNs + phaseNs));
-      if (runner.isPending) await runner.settled();
+      if (runner.isPending) await settled();
     }
     await nextTurn();
   }

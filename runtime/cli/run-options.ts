@@ -1,4 +1,5 @@
-// RunOptions: what `holdfast run` was asked for, parsed and checked.
+// RunOptions: what `holdfast run` was asked for, parsed and checked. Whoever holds one holds a plan
+// whose profiles, policy and faults exist.
 
 import type { RunPlan } from "../workers/plan.ts";
 

@@ -49,11 +49,12 @@ export function statusOf(
     jointNames: robot.joints.map((joint) => joint.name),
     measuredRad: column(2),
     commandRad: column(1),
-    hint: stats.tickCount === 0 ? "Starting: waiting for the first tick" : hintOf(mode, reason, faults),
+    hint:
+      stats.tickCount === 0 ? "Starting: waiting for the first tick" : hintOf(mode, reason, faults),
     warnings,
     taskSuccess: task.success,
-    episodes: task.episodes,
-    successes: task.successes,
+    episodeCount: task.episodeCount,
+    successCount: task.successCount,
   };
 }
 

@@ -1,5 +1,5 @@
-// A streaming run: the threads of `compose.ts` in real time. This thread only watches: it drains the
-// records, tells people what happens, hands on their cues, and stops everything under control.
+// A streaming run: the threads of `compose.ts` in real time. This thread only watches: it drains
+// the records, tells people what happens, hands on their cues, and stops everything under control.
 
 import { Mode, OperatorCue, modeNames } from "../contracts/mode.ts";
 import { EvidenceSlot, EVIDENCE_SLOT_COUNT, evidenceNames } from "../contracts/evidence.ts";
@@ -102,7 +102,7 @@ class StreamingRun {
     });
     try {
       const granted = await threads.start();
-      this.#warnings = realtimeWarnings(granted);
+      this.#warnings = realtimeWarnings(granted, this.#options.plan.isHardware);
       for (const warning of this.#warnings) this.#hooks.note(warning);
       threads.cue(OperatorCue.Start); // typing `run` is the start act
       this.#hooks.onHandle(this.#handle());
@@ -203,8 +203,8 @@ class StreamingRun {
     return {
       name: this.#options.plan.task.name,
       success: record[RobotStatusSlot.success] === 1,
-      episodes: record[RobotStatusSlot.episodes] ?? 0,
-      successes: record[RobotStatusSlot.successes] ?? 0,
+      episodeCount: record[RobotStatusSlot.episodes] ?? 0,
+      successCount: record[RobotStatusSlot.successes] ?? 0,
     };
   }
 
@@ -258,7 +258,7 @@ class StreamingRun {
       realtimeFactor: (stats.lastNs - stats.firstNs) / 1e9 / wallS,
       warnings: this.#warnings,
       failure: this.#failure,
-      next: `Again: holdfast run ${this.#options.plan.robot.name}. Reproducible and faster: add --time lockstep`,
+      next: `Again: holdfast run ${this.#options.plan.robot.name}. To the bit: add --time lockstep`,
     };
   }
 }

@@ -74,7 +74,7 @@ export function statusText(status: RunStatus, columnCount: number): string {
     `${status.mode} ${status.reason}`,
     `${status.rateHz.toFixed(1)} Hz`,
     `late ${status.lateTicks} missed ${status.missedTicks}`,
-    status.task === "none" ? "" : `${status.task} ${status.successes}/${status.episodes}`,
+    status.task === "none" ? "" : `${status.task} ${status.successCount}/${status.episodeCount}`,
     status.warnings.length === 0 ? "" : `warnings ${status.warnings.length}`,
   ];
   let line = "";
@@ -105,7 +105,7 @@ export function statusReport(status: RunStatus, pid: number): string {
     `  wake-up   p50 ${status.wakeUsP50.toFixed(0)} us, p99 ${status.wakeUsP99.toFixed(0)} us; ` +
       `work p99 ${status.workUsP99.toFixed(0)} us; ` +
       `sample age p50 ${status.sampleAgeMsP50.toFixed(1)} ms`,
-    `  task      ${status.task}, ${status.successes} of ${status.episodes} episodes`,
+    `  task      ${status.task}, ${status.successCount} of ${status.episodeCount} episodes`,
     `  faults    ${status.faults.length === 0 ? "none" : status.faults.join(", ")}`,
     ...status.warnings.map((warning) => `  warning   ${warning}`),
     `  ${"joint".padEnd(24)} measured  command  rad`,

@@ -1,4 +1,5 @@
-// ActionSample: the one row that applies now, as the ActionBuffer reads it out for the gate.
+// ActionSample: the one row that applies now, as the ActionBuffer reads it out for the gate. One
+// object, filled anew each tick; whoever reads it later than that reads the next tick's row.
 
 import { commandVec } from "./units.ts";
 import type { CommandVec } from "./units.ts";

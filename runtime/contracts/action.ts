@@ -22,7 +22,7 @@ export type ActionSchema = {
 
 const EE_COLUMNS = ["tx", "ty", "tz", "rx", "ry", "rz"] as const;
 
-/** The schema of a joint space over these joints, in this order. */
+/** Set-up only: the schema of a joint space over these joints, in this order. */
 export function jointSchema(
   space: "joint_pos" | "joint_vel" | "joint_delta",
   jointNames: readonly string[],
@@ -38,7 +38,7 @@ export function jointSchema(
   };
 }
 
-/** Tool pose deltas against the pose at the state's stamp, then positions of extra joints. */
+/** Set-up only: tool pose deltas against the pose at the state's stamp, then extra joints. */
 export function toolDeltaSchema(
   frame: "base" | "tool",
   extraJointNames: readonly string[],

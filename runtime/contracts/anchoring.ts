@@ -1,4 +1,5 @@
-// Anchoring: where a chunk lies in time when it names no window of its own.
+// Anchoring: where a chunk lies in time when it names no window of its own. Done once, at arrival,
+// by whichever port brings the chunk in; a chunk that names its window keeps it.
 
 import { ANCHOR_BY_PROFILE, ChunkSlot } from "./action.ts";
 import type { ChunkView } from "./action.ts";

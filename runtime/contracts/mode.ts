@@ -1,4 +1,5 @@
-// Modes of the supervisor, and the cues that a person or the process gives it.
+// Modes of the supervisor, and the cues that a person or the process gives it. Numbers, since they
+// stand in records; the names beside them are for people.
 
 export const Mode = {
   Starting: 0,

@@ -47,7 +47,14 @@ export const StateSlot = {
 } as const;
 
 /** Slots of an observation field, before its values. */
-export const FieldSlot = { present: 0, stampNs: 1, validityNs: 2, qualityRatio: 3, seq: 4, values: 5 } as const;
+export const FieldSlot = {
+  present: 0,
+  stampNs: 1,
+  validityNs: 2,
+  qualityRatio: 3,
+  seq: 4,
+  values: 5,
+} as const;
 
 export type FieldSpec = {
   readonly name: string;
@@ -202,7 +209,7 @@ export class StateView {
     return proprio >= ratioMin && temporal >= ratioMin ? Reason.Ok : Reason.LowQuality;
   }
 
-  /** The field of that name, or undefined: an absent sensor is normal. Not for the tick. */
+  /** Set-up only: the field of that name, or undefined: an absent sensor is normal. */
   field(name: string): FieldView | undefined {
     return this.fields.find((field) => field.spec.name === name);
   }

@@ -1,4 +1,5 @@
 // Clock: what a pacer and a driver need of time. Nothing else may ask; everything else is told.
+// Must hold: one origin for all threads, and time never goes back.
 
 import type { Instant } from "../contracts/units.ts";
 

@@ -27,7 +27,7 @@ export class EvidenceLog implements EvidenceSink {
     return this.#written;
   }
 
-  /** Copies of the kept entries, oldest first. Not for the tick. */
+  /** Set-up only, never in a tick: copies of the kept entries, oldest first. */
   dump(): Float64Array[] {
     const entries: Float64Array[] = [];
     for (let index = Math.max(0, this.#written - CAPACITY); index < this.#written; index += 1) {

@@ -1,4 +1,5 @@
-// FlightRecorder: the last N ticks, always there, dumped when a fault asks for it.
+// FlightRecorder: the last N ticks, always there, dumped when a fault asks for it. Writing is for
+// the tick; dumping copies everything and is not.
 
 import { assert } from "../contracts/assert.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
@@ -26,7 +27,7 @@ export class FlightRecorder implements TickSink {
     this.#written += 1;
   }
 
-  /** Copies of the kept records, oldest first. Not for the tick. */
+  /** Set-up only, never in a tick: copies of the kept records, oldest first. */
   dump(): Float64Array[] {
     const records: Float64Array[] = [];
     for (let index = this.#written - this.count; index < this.#written; index += 1) {

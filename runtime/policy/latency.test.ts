@@ -33,7 +33,7 @@ test("every form of the option is read", () => {
   expect(parseLatency("exp:100ms")).toEqual(decay);
 });
 
-test("a distribution has the mean and the spread that it names, and never goes back in time", () => {
+test("a distribution has the mean and the spread that it names, never below zero", () => {
   expect(new Set(draws("150ms"))).toEqual(new Set([150]));
   const uniform = draws("uniform:50ms..250ms");
   expect(Math.abs(mean(uniform) - 150)).toBeLessThan(2);

@@ -81,7 +81,8 @@ export class MinimumJerkPath {
     for (let joint = 0; joint < count; joint += 1) {
       const from = this.#points[piece * count + joint]!;
       const to = this.#points[(piece + 1) * count + joint]!;
-      out[joint] = from + (to - from) * share;
+      // The end itself, not a bit beside it.
+      out[joint] = share === 1 ? to : from + (to - from) * share;
     }
   }
 

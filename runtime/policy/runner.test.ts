@@ -62,7 +62,7 @@ const counts = (record: Float64Array) =>
     [...record.entries()].filter(([, n]) => n > 0).map(([r, n]) => [reasonNames[r], n]),
   );
 
-test("a policy acts in the first tick and then at its cadence, and its chunks leave at once", () => {
+test("a policy acts in the first tick, then at its cadence, and chunks leave at once", () => {
   const { policy, runner } = makeRunner();
   const arrived = run(runner, upTo(31, 3));
   expect(policy.actedNs).toEqual([3, 13, 23, 33].map((tick) => tick * TICK_NS));

@@ -1,4 +1,5 @@
 // Which threads the control tick watches, how long each may stand still, and what its silence is.
+// A thread that has never moved is still starting and is not judged.
 
 import type { AliveRow } from "../core/alive.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
@@ -19,5 +20,10 @@ export function aliveTable(robot: RobotProfile): readonly AliveRow[] {
 }
 
 function row(thread: string, counterIndex: number, checks: number, fault: Fault): AliveRow {
-  return { thread, counterIndex, checkCountMax: Math.max(1, Math.ceil(checks)), faultBit: 1 << fault };
+  return {
+    thread,
+    counterIndex,
+    checkCountMax: Math.max(1, Math.ceil(checks)),
+    faultBit: 1 << fault,
+  };
 }

@@ -24,8 +24,8 @@ export class Body {
   readonly sensor: RobotSensor;
   readonly sim: SimBackend | undefined;
   readonly judge: TaskJudge;
-  episodes = 1;
-  successes = 0;
+  episodeCount = 1;
+  successCount = 0;
   /** True once any episode has succeeded. */
   success = false;
   readonly #seed: number;
@@ -70,14 +70,14 @@ export class Body {
     if (this.#doneNs < 0) {
       this.#doneNs = nowNs;
       if (judge.success) {
-        this.successes += 1;
+        this.successCount += 1;
         this.success = true;
       }
     }
     if (nowNs - this.#doneNs < REST_NS) return;
     this.#doneNs = instant(-1);
-    sim.placeObjects(this.#seed + this.episodes);
-    this.episodes += 1;
+    sim.placeObjects(this.#seed + this.episodeCount);
+    this.episodeCount += 1;
     judge.begin(nowNs);
   }
 }

@@ -45,7 +45,7 @@ const core = new ControlCore({
   alive: new AliveMonitor(aliveTable(robot), new WordAlive(words)),
   ticks: new RingTickSink(arena),
   evidence: new RingEvidenceSink(arena),
-  deadlineIsFault: false,
+  deadlineIsFault: plan.run.isHardware,
 });
 warmUp(robot, layout);
 

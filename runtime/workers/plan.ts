@@ -29,6 +29,8 @@ export type RunPlan = {
   /** Text of `--policy-latency`, already checked. */
   readonly policyLatency: string | undefined;
   readonly spinTailNs: Duration;
+  /** A real robot moves: what a simulation only counts is a fault or a refusal. */
+  readonly isHardware: boolean;
 };
 
 export type WorkerPlan = {
@@ -138,7 +140,8 @@ export function arenaParts(run: RunPlan): readonly ArenaPart[] {
       kind: "images",
       name: "pictures",
       imageCount: FRAME_COUNT,
-      imageSizeBytes: Math.max(1, (camera?.widthPx ?? 0) * (camera?.heightPx ?? 0)) * BYTES_PER_PIXEL,
+      imageSizeBytes:
+        Math.max(1, (camera?.widthPx ?? 0) * (camera?.heightPx ?? 0)) * BYTES_PER_PIXEL,
     },
   ];
 }

@@ -60,8 +60,8 @@ function publishStatus(): void {
   record[RobotStatusSlot.success] = body.success ? 1 : 0;
   record[RobotStatusSlot.done] = body.judge.done ? 1 : 0;
   record[RobotStatusSlot.rewardRatio] = body.judge.rewardRatio;
-  record[RobotStatusSlot.episodes] = body.episodes;
-  record[RobotStatusSlot.successes] = body.successes;
+  record[RobotStatusSlot.episodes] = body.episodeCount;
+  record[RobotStatusSlot.successes] = body.successCount;
   record[RobotStatusSlot.stepCount] = cycle;
   status.publish();
 }

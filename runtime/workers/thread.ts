@@ -38,7 +38,10 @@ export function note(text: string): void {
   post({ kind: "note", text });
 }
 
-/** Runs `loop` when main says go. `fifoPriority` 0 keeps the normal scheduler; `scene` goes to the camera. */
+/**
+ * Runs `loop` when main says go. `fifoPriority` 0 keeps the normal scheduler; `scene` goes to the
+ * camera.
+ */
 export function runWhenTold(
   thread: Thread,
   slot: ThreadSlot,

@@ -1,0 +1,192 @@
+// The command line as a person meets it: every bad input is one line, exit code 2, and nothing is
+// started. The table is the oracle; each message says what was expected and what was found.
+
+import { expect, test } from "bun:test";
+import packageFacts from "../../package.json" with { type: "json" };
+import { Mode } from "../contracts/mode.ts";
+import { loadRobot, loadTask } from "../profile/load.ts";
+import { runProgram } from "./program.ts";
+import { exampleReport, FakeRun, fakeContext, startFake } from "./fixture.ts";
+import type { RunOptions } from "./run-options.ts";
+
+const policyNames =
+  "hold, sine, document-sine, trajectory, reach, pick_place, slow, silent, liar, nan, jumpy";
+const latencies =
+  "150ms, uniform:50ms..250ms, normal:150ms,40ms or exp:150ms (units us, ms, s; at most 60 s)";
+const seconds = "seconds above 0 and up to 8640000, such as 10 or 0.5";
+const seeds = "a whole number from 0 to 9007199254740991";
+const tasks = "none, reach, reach_far, pick_place";
+
+const bad: readonly (readonly [string, string])[] = [
+  ["frob", 'Unknown command "frob": see holdfast --help'],
+  ["runn", 'Unknown command "runn" (Did you mean run?): see holdfast --help'],
+  ["--frob", 'Unknown option "--frob": see holdfast --help'],
+  ["run --sed 4", 'Unknown option "--sed" (Did you mean --seed?): see holdfast run --help'],
+  ["run a b", 'Too many arguments for "run". Expected 1 argument but got 2: a, b: see holdfast run --help'],
+  ["run --duration", 'Option "--duration <S>" argument missing: see holdfast run --help'],
+  ["run --duration abc", `Cannot use --duration: expected ${seconds}, found "abc"`],
+  ["run --duration 0", `Cannot use --duration: expected ${seconds}, found "0"`],
+  ["run --duration -3", `Cannot use --duration: expected ${seconds}, found "-3"`],
+  ["run --duration NaN", `Cannot use --duration: expected ${seconds}, found "NaN"`],
+  ["run --duration Infinity", `Cannot use --duration: expected ${seconds}, found "Infinity"`],
+  ["run --duration 1e3", `Cannot use --duration: expected ${seconds}, found "1e3"`],
+  ["run --duration 1 --duration 2", "Cannot use --duration: expected it once, found it twice"],
+  ["run --duration=", "Cannot use --duration: expected a value, found nothing"],
+  ["run --seed 1.5", `Cannot use --seed: expected ${seeds}, found "1.5"`],
+  ["run --seed 0x10", `Cannot use --seed: expected ${seeds}, found "0x10"`],
+  ["run --seed 9007199254740992", `Cannot use --seed: expected ${seeds}, found "9007199254740992"`],
+  ["run --time stream", 'Cannot use --time: expected one of streaming, lockstep, found "stream"'],
+  ["run --time lockstpe", 'Cannot use --time: expected one of streaming, lockstep (did you mean "lockstep"?), found "lockstpe"'],
+  ["run --spin-tail 201", 'Cannot use --spin-tail: expected microseconds from 0 to 200, found "201"'],
+  ["run --spin-tail 5 --time lockstep", "Cannot use --spin-tail: expected --time streaming with it, found --time lockstep"],
+  ["run --port 0", 'Cannot use --port: expected a whole number from 1 to 65535, found "0"'],
+  ["run --port 70000", 'Cannot use --port: expected a whole number from 1 to 65535, found "70000"'],
+  ["run --policy nope", `Cannot use --policy: expected one of ${policyNames}, or a path to a .ts or .js file, found "nope"`],
+  ["run --policy ./nope.ts", 'Cannot use --policy: expected a file, found nothing at "./nope.ts"'],
+  ["run --policy-latency 3", `Cannot read the policy latency: expected ${latencies}, found "3"`],
+  ["run --fault freze:joints", 'Cannot read fault "freze:joints": column 1: expected one of freeze, drop, delay, noise, corrupt, future, found "freze" (did you mean "freeze"?)'],
+  ["run --fault freeze:joints --fault drop:arm", 'Cannot read fault "drop:arm": column 6: expected a source: joints, cube_pose, proprio, localization, found "arm"'],
+  ["run --task nope", `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`],
+  ["run ./nope.yaml", "./nope.yaml: expected a file, found nothing there"],
+  ["run ur5e --task pick_place", "profiles/tasks/pick_place.yaml: expected a robot with a gripper, found ur5e without one"],
+  ["stop --pid x", 'Cannot use --pid: expected a whole number from 1 to 4194304, found "x"'],
+  ["status now", 'Too many arguments for "status". Expected 0 arguments but got 1: now: see holdfast status --help'],
+  ["profile", "Cannot run holdfast profile: expected one of check, found nothing"],
+  ["profile check", 'Missing required argument "FILE": see holdfast profile --help'],
+  ["bench", "Cannot run holdfast bench: expected one of tick, gate, sim, core, found nothing"],
+  ["bench tock", 'Unknown command "tock" (Did you mean tick?): see holdfast bench --help'],
+  ["bench tick --pairs 0", 'Cannot use --pairs: expected a whole number from 1 to 1000, found "0"'],
+  ["snapshot so101", 'Missing required argument "OUT.jpg": see holdfast snapshot --help'],
+  ["snapshot so101 a.png", 'Cannot use OUT.jpg: expected a name in .jpg, found "a.png"'],
+  ["snapshot so101 a.jpg --size 8x8", 'Cannot use --size: expected WIDTHxHEIGHT, each 16 to 4096, such as 640x480, found "8x8"'],
+  ["snapshot document-one a.jpg", "Cannot use PROFILE: expected a robot with a simulated camera, found document-one without one"],
+];
+
+test.each(bad)("%p is refused with one line that says why", async (line, message) => {
+  const context = fakeContext();
+  const exitCode = await runProgram(line.split(" "), context);
+  expect({ exitCode, out: context.out.text, err: context.err.text }).toEqual({
+    exitCode: 2,
+    out: "",
+    err: `holdfast: ${message}\n`,
+  });
+});
+
+async function optionsOf(line: string): Promise<RunOptions> {
+  const seen: RunOptions[] = [];
+  const context = fakeContext({
+    startRun: (options) => {
+      seen.push(options);
+      return Promise.resolve(exampleReport(options, Mode.SafeStop));
+    },
+  });
+  const exitCode = await runProgram(line.split(" "), context);
+  expect({ exitCode, err: context.err.text }).toEqual({ exitCode: 0, err: "" });
+  return seen[0]!;
+}
+
+const summary = ({ plan, time, durationS }: RunOptions) => ({
+  robot: plan.robot.name,
+  task: plan.task.name,
+  policy: plan.policy,
+  seed: plan.seed,
+  faults: plan.faults,
+  policyLatency: plan.policyLatency,
+  spinTailNs: plan.spinTailNs as number,
+  time,
+  durationS,
+});
+
+const plain = {
+  robot: "so101",
+  task: "pick_place",
+  policy: "pick_place",
+  seed: 1,
+  faults: [],
+  policyLatency: undefined,
+  spinTailNs: 0,
+  time: "streaming",
+  durationS: undefined,
+} as const;
+
+const farTask = loadRobot("ur5e").defaultTask;
+const reachPolicy = loadTask("reach").defaultPolicy;
+const asked: readonly (readonly [string, object])[] = [
+  ["run", plain],
+  ["run ur5e --policy hold", { ...plain, robot: "ur5e", task: farTask, policy: "hold" }],
+  ["run document-one", { ...plain, robot: "document-one", task: "none", policy: "hold" }],
+  ["run so101-servo --task reach", { ...plain, task: "reach", policy: reachPolicy }],
+  ["run profiles/so101.yaml --policy sine", { ...plain, policy: "sine" }],
+  [
+    "run --time lockstep --duration 0.5 --seed 0 --policy-latency 150ms",
+    { ...plain, time: "lockstep", durationS: 0.5, seed: 0, policyLatency: "150ms" },
+  ],
+  [
+    "run --spin-tail 12.5 --fault freeze:joints --fault noise:localization=0.01@1s+2s%50",
+    { ...plain, spinTailNs: 12_500, faults: ["freeze:joints", "noise:localization=0.01@1s+2s%50"] },
+  ],
+];
+
+test.each(asked)("%p asks for just that", async (line, expected) => {
+  expect(summary(await optionsOf(line))).toEqual(expected as ReturnType<typeof summary>);
+});
+
+test("a run prints its page, its changes and its report, and says how it ended", async () => {
+  const run = new FakeRun({ mode: "SAFE_STOP", reason: "stop", hint: "press r" });
+  const context = fakeContext({ startRun: startFake(run, () => run.quit()) });
+  const exitCode = await runProgram(["run", "--port", "18411"], context);
+  const lines = context.out.text.split("\n");
+  expect(exitCode).toBe(0);
+  expect(lines.slice(0, 3)).toEqual([
+    expect.stringMatching(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/),
+    "10.0 s  SAFE_STOP stop  press r",
+    "Cadence report: so101, task pick_place, policy pick_place, streaming",
+  ]);
+  expect(lines.slice(-2)).toEqual(["Again: holdfast run", ""]);
+});
+
+test("with --json standard output is one line of JSON, and a latched fault is exit code 1", async () => {
+  const run = new FakeRun();
+  const startRun = startFake(run, () => run.quit(), Mode.FaultLatched);
+  const context = fakeContext({ startRun });
+  const exitCode = await runProgram(["run", "--json", "--port", "18411"], context);
+  const report = JSON.parse(context.out.text) as Record<string, unknown>;
+  expect({ exitCode, path: report["supervisor_path"], lines: context.out.text.split("\n").length }).toEqual({
+    exitCode: 1,
+    path: ["FAULT_LATCHED"],
+    lines: 2,
+  });
+  expect(context.err.text).toContain("page: http://127.0.0.1:");
+});
+
+test("an error that nobody expected is printed with its stack as a bug", async () => {
+  const context = fakeContext();
+  const exitCode = await runProgram(["run", "--port", "18411"], context);
+  expect(exitCode).toBe(70);
+  expect(context.err.text).toStartWith(
+    `holdfast: this is a bug in holdfast ${packageFacts.version}; please report it\n` +
+      "Error: no run was expected\n    at ",
+  );
+});
+
+test("help, version and an empty line are answered on standard output", async () => {
+  for (const [args, expected] of [
+    [["--version"], `${packageFacts.version}\n`],
+    [["version"], `holdfast ${packageFacts.version}\nBun      ${Bun.version}\n`],
+    [["run", "--help"], "Usage: holdfast run [options] [PROFILE]"],
+    [["--help"], "Usage: holdfast [options] [command]"],
+    [[], "Usage: holdfast [options] [command]"],
+  ] as const) {
+    const context = fakeContext();
+    const exitCode = await runProgram(args, context);
+    expect({ exitCode, err: context.err.text }).toEqual({ exitCode: 0, err: "" });
+    expect(context.out.text).toStartWith(expected);
+  }
+});
+
+test("help says where files go", async () => {
+  const context = fakeContext();
+  await runProgram(["--help"], context);
+  expect(context.out.text).toContain("$XDG_RUNTIME_DIR/holdfast");
+  expect(context.out.text).toContain("$XDG_STATE_HOME/holdfast");
+});
