@@ -219,7 +219,7 @@ test("the recorded inputs alone, fed to a second core, give the same commands bi
   expect(again.records).toEqual(first.records);
 });
 
-test("a sensor 0.2 s late gives 20 stale-state entries over 10 ticks of both sides and no other", () => {
+test("a sensor 0.2 s late gives 20 stale-state entries of both sides over 10 ticks", () => {
   const { core, submits, bothSides } = episode({
     ticks: 10,
     everyTicks: 1,
@@ -252,7 +252,7 @@ test("the step is bounded by what is measured: 0.70 to 0.80, and 0.75 to 0.85", 
   expect(core.supervisor.mode).toBe(Mode.Running);
 });
 
-test("a sensor dead at 0.10 s gives 8 motions, then 12 holds for stale state, of 20 submits", () => {
+test("a sensor dead at 0.10 s gives 8 motions of 20, then 12 holds for stale state", () => {
   const { core, submits, path } = episode({
     ticks: 20,
     everyTicks: 100,
@@ -379,7 +379,7 @@ test("a late decision of the old epoch is refused though its id is larger", () =
   ]);
 });
 
-test("a scheduled chunk takes over at its own time, and the one before it goes on until then", () => {
+test("a scheduled chunk takes over at its own time, the one before goes on until then", () => {
   const first = decision({ epoch: 1, seq: 10, fromS: 0, row: (index) => index });
   const second = decision({ epoch: 1, seq: 11, fromS: 0.2, row: () => 2 });
   const script = [first, second].map((chunk) => ({ atS: 0.1, chunk }));

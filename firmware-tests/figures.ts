@@ -18,7 +18,9 @@ export type Figure = {
 };
 
 export function noteFigure(figure: Figure): void {
-  console.log(`${figure.part}, ${figure.case}: ${figure.measured} (${figure.limit}; ${figure.tries})`);
+  console.log(
+    `${figure.part}, ${figure.case}: ${figure.measured} (${figure.limit}; ${figure.tries})`,
+  );
   const file = process.env["HOLDFAST_LONG_REPORT"];
   if (file !== undefined && file !== "") appendFileSync(file, `${JSON.stringify(figure)}\n`);
 }

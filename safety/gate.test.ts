@@ -150,6 +150,7 @@ test("no value that is no number passes, wherever it stands", () => {
 
 test("a motion command says all that a driver and a record need", () => {
   const one = bench(free).measure(0.01);
+  one.hold(Reason.NotFinite);
   Object.assign(one.action, { epoch: 3, seq: 7, row: 2 });
   one.tick = 4;
   one.measure(0.01).ask(0.02);
@@ -163,6 +164,8 @@ test("a motion command says all that a driver and a record need", () => {
 
 test("a safe command says its reason and names no decision", () => {
   const one = bench().measure(0.5);
+  Object.assign(one.action, { epoch: 3, seq: 7, row: 2 });
+  one.move(0.5);
   one.state.record[StateSlot.epoch] = 9;
   one.tick = 2;
   const { gate, nowNs, state, tick } = one;
@@ -214,7 +217,7 @@ test("in motion a drooping servo keeps its command too: lead leaves room for the
   const one = bench().measure(1);
   for (let tick = 0; tick < 2_000; tick += 1) {
     expect(one.move(1)).toEqual([1]);
-    expect(one.repairs).toBe(0);
+    expect([one.repairs, one.gate.watch(one.state, Reason.Ok)]).toEqual([0, 0]);
     one.measure(1 - 0.079);
   }
 });
@@ -249,6 +252,15 @@ test("a chunk that starts far from the last command is refused in the tick it ta
   expect(one.takeOver(1.31).judge()).toBe(Reason.StartMismatch);
   expect(one.takeOver(0.69).judge()).toBe(Reason.StartMismatch);
   expect(one.ask(1.31).judge()).toBe(Reason.Ok);
+});
+
+test("a chunk may start exactly at the limit of the mismatch", () => {
+  const one = bench({ ...free, startMismatchRadMax: 0.25 }).measure(0);
+  expect([0.25, -0.25, 0.250_001].map((value) => one.takeOver(value).judge())).toEqual([
+    Reason.Ok,
+    Reason.Ok,
+    Reason.StartMismatch,
+  ]);
 });
 
 test("at rest after a gap or a start, the robot itself is what a chunk must start near", () => {
@@ -324,6 +336,36 @@ test("a following error at the limit is none, and each joint counts its own tick
   expect(off).toEqual([0, 0, 0, 1 << Fault.FollowingError]);
 });
 
+test("each joint is judged by its own lead, against its own commands", () => {
+  const joint = { ...free, followingErrorRadMax: 0.2 };
+  const leads = [5, 15, 10].map((ms) => testJoint({ ...joint, leadNs: milliseconds(ms) }));
+  const oneTick = { startMismatch: "refuse", followingErrorTicks: 1 } as const;
+  for (const moved of [0, 1, 2]) {
+    const one = new Bench(leads, { gate: oneTick }).measure(0.5, 0.5, 0.5);
+    const values = [0.5, 0.5, 0.5];
+    for (let tick = 0; tick < 3; tick += 1) one.move(...values);
+    values[moved] = 0.8;
+    const seen = [0, 1, 2, 3].map(() => {
+      one.move(...values);
+      return one.gate.watch(one.state, Reason.Ok);
+    });
+    const leadTicks = [1, 3, 2][moved]!;
+    const fault = 1 << Fault.FollowingError;
+    expect(seen).toEqual([1, 2, 3, 4].map((ago) => (ago >= leadTicks ? fault : 0)));
+  }
+});
+
+test("ticks of a following error before a hold do not count after it", () => {
+  const one = bench({ ...free, leadNs: milliseconds(5), followingErrorRadMax: 0.2 }).measure(0);
+  one.move(0.25);
+  const watch = () => one.gate.watch(one.state, Reason.Ok);
+  expect([watch(), watch()]).toEqual([0, 0]);
+  one.hold();
+  watch();
+  one.move(0.25);
+  expect([watch(), watch(), watch()]).toEqual([0, 0, 1 << Fault.FollowingError]);
+});
+
 test("a blind tick neither counts a following error nor forgets it", () => {
   const one = bench({ ...free, leadNs: milliseconds(5), followingErrorRadMax: 0.2 }).measure(0);
   one.move(0.25);
@@ -343,8 +385,10 @@ test("a held robot may be moved by hand: no fault, and re-arming takes it as it 
     one.hold();
   }
   one.gate.rearm(one.state);
-  expect(one.move(-0.5)).toEqual([-0.5]);
-  expect(one.gate.watch(one.state, Reason.Ok)).toBe(0);
+  for (let tick = 0; tick < 20; tick += 1) {
+    expect(one.move(-0.5)).toEqual([-0.5]);
+    expect(one.gate.watch(one.state, Reason.Ok)).toBe(0);
+  }
 });
 
 test("re-arming keeps the held command within droop, and takes measured beyond it", () => {

@@ -114,11 +114,9 @@ export class SafetyGate {
     }
     if (!allFinite(action.values)) return Reason.NotFinite;
     if (action.tookOver) {
-      this.#ramping = this.#startsFarAway(action, state);
-      if (this.#ramping && !this.#ramps) {
-        this.#ramping = false;
-        return Reason.StartMismatch;
-      }
+      const farAway = this.#startsFarAway(action, state);
+      if (farAway && !this.#ramps) return Reason.StartMismatch;
+      this.#ramping = farAway;
     }
     return Reason.Ok;
   }
@@ -220,7 +218,6 @@ export class SafetyGate {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     if (!allFinite(state.positionRad) || !this.#limiter.atRest) return;
     if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
-    this.#holding = true;
   }
 
   /** Spends an approval: once, for its own tick. The sink asks; nobody else has a use for it. */
@@ -268,7 +265,6 @@ export class SafetyGate {
   #seed(state: StateView): void {
     this.#limiter.seed(state.positionRad);
     this.#seeded = true;
-    this.#holding = true;
     for (let row = 0; row < this.#historyRows; row += 1) this.#remember();
   }
 

@@ -87,6 +87,11 @@ test("a stop in the step of a reset wins, whichever came first, also over an old
   }
 });
 
+test("a stop in the step in which a fault is held is the person's: no relapse", () => {
+  const rig = new SupervisorRig({ relapseCount: 1 }).running().raise(Fault.Suspended);
+  expect(rig.cue(OperatorCue.Stop).step().mode).toBe("SAFE_STOP");
+});
+
 test("a stop in the step of a start wins", () => {
   const rig = new SupervisorRig().stopped().cue(OperatorCue.Reset).step();
   expect(rig.cue(OperatorCue.Start, OperatorCue.Stop).step().mode).toBe("SAFE_STOP");

@@ -48,6 +48,22 @@ test("what is missing in STARTING is no fault until the start timeout, to the ti
   expect(rig.supervisor.epochRaised).toBe(true);
 });
 
+test("before the first step nothing moves, nothing was voided and nothing is active", () => {
+  expect(new SupervisorRig().answers).toEqual({
+    ...running,
+    mode: "STARTING",
+    allowsMotion: false,
+  });
+  expect(new SupervisorRig().supervisor.latchedBy).toBe(-1);
+});
+
+test("the start timeout counts from the first step, whenever that is", () => {
+  const rig = new SupervisorRig();
+  rig.nowNs = milliseconds(3_600_000);
+  expect(rig.last(9_995, Reason.StaleState).mode).toBe("STARTING");
+  expect(rig.step(Reason.StaleState).mode).toBe("SAFE_STOP");
+});
+
 test("the start timeout counts from when something went missing", () => {
   const rig = new SupervisorRig().last(60_000).last(9_990, Reason.StaleState);
   expect(rig.path).toBe("STARTING");

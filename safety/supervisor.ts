@@ -253,7 +253,6 @@ export class Supervisor {
       this.#apply(Cue.FaultHeld, Fault.OperatorStop);
     } else if (this.#complete()) {
       this.#completeNs = this.#nowNs;
-      this.#apply(Cue.Healthy, NO_FAULT);
     } else {
       const overdue = this.#nowNs - this.#completeNs >= this.#startTimeoutNs;
       this.#apply(overdue ? Cue.FaultHeld : Cue.Fault, this.#worst(active));
@@ -292,9 +291,8 @@ export class Supervisor {
     return held;
   }
 
-  /** The worst of these faults: by severity, then by the order of the table. */
+  /** The worst of these faults: by severity, then by the order of the table; -1 for none. */
   #worst(faults: number): Fault | -1 {
-    if (faults === 0) return NO_FAULT;
     const worst = faults & latchMask || faults & stopMask || faults;
     return (31 - Math.clz32(worst & -worst)) as Fault;
   }
@@ -305,7 +303,6 @@ export class Supervisor {
     if (to === from) return;
     this.#mode = to;
     this.#remember(to);
-    this.#startWanted = false;
     // RUNNING and DEGRADED are one phase, so that a flickering fault keeps its time.
     if (!mayMove(from) || !mayMove(to)) this.#heldNs.fill(0);
     if (to === Mode.FaultLatched) this.#latchedBy = cause;

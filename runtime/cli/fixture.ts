@@ -122,11 +122,11 @@ export class FakeTerminal extends EventEmitter {
   }
 }
 
-export type FakeContext = Omit<CommandContext, "exitWith"> & {
+export type FakeContext = CommandContext & {
   readonly out: BufferOut;
   readonly err: BufferOut;
   readonly signals: EventEmitter;
-  readonly left: number[];
+  readonly leftCode: number[];
 };
 
 /** A user whose runtime folder is new and empty. */
@@ -136,18 +136,19 @@ export function freshUser(): CommandContext["user"] {
 }
 
 export function fakeContext(parts: Partial<CommandContext> = {}): FakeContext {
-  const left: number[] = [];
+  const leftCode: number[] = [];
   return {
     user: freshUser(),
     startRun: () => Promise.reject(new Error("no run was expected")),
     pid: process.pid,
     keyboard: undefined,
-    leave: (code) => left.push(code),
+    leave: (code) => leftCode.push(code),
+    exitWith: () => undefined,
     ...parts,
     out: new BufferOut(),
     err: new BufferOut(),
     signals: new EventEmitter(),
-    left,
+    leftCode,
   };
 }
 

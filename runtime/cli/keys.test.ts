@@ -41,13 +41,16 @@ test("a terminal is raw while keys are listened to, and as before afterwards", (
   });
 });
 
-test.each(["end", "error"])("a terminal that goes away with %p is let go without a failure", (event) => {
-  const terminal = new FakeTerminal();
-  new TerminalKeys(terminal, () => undefined);
-  terminal.setRawMode = () => {
-    throw new Error("EIO");
-  };
-  terminal.emit(event, new Error("EIO"));
-  terminal.emit("error", new Error("EIO"));
-  expect(terminal.isPaused).toBe(true);
-});
+test.each(["end", "error"])(
+  "a terminal that goes away with %p is let go without a failure",
+  (event) => {
+    const terminal = new FakeTerminal();
+    new TerminalKeys(terminal, () => undefined);
+    terminal.setRawMode = () => {
+      throw new Error("EIO");
+    };
+    terminal.emit(event, new Error("EIO"));
+    terminal.emit("error", new Error("EIO"));
+    expect(terminal.isPaused).toBe(true);
+  },
+);

@@ -46,7 +46,7 @@ export class TerminalKeys {
   constructor(terminal: KeyTerminal, onKey: (key: KeyName) => void) {
     this.#terminal = terminal;
     this.#listen = (data) => {
-      for (const key of keysIn(this.#decoder.decode(data, { stream: true }))) onKey(key);
+      for (const key of keysIn(this.#decoder.decode(data, { stream: true }))) act(key, onKey);
     };
     terminal.setRawMode(true);
     terminal.on("data", this.#listen);
@@ -68,5 +68,16 @@ export class TerminalKeys {
       if (!(cause instanceof Error)) throw cause;
     }
     this.#terminal.pause();
+  }
+}
+
+/** A listener that throws would break its stream, silently; our bugs are to be seen. */
+function act(key: KeyName, onKey: (key: KeyName) => void): void {
+  try {
+    onKey(key);
+  } catch (cause) {
+    queueMicrotask(() => {
+      throw cause;
+    });
   }
 }

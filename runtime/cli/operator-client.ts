@@ -27,7 +27,7 @@ export class OperatorError extends Error {
 }
 
 /** A main thread that is busy longer than this may as well be hung. */
-export const ANSWER_MS_MAX = 2_000;
+const ANSWER_MS_MAX = 2_000;
 
 /** Every socket of this user, live or not, in the order of pids. */
 export function runSockets(user: FolderUser): RunSocket[] {
@@ -43,19 +43,23 @@ export function runSockets(user: FolderUser): RunSocket[] {
 }
 
 /** Asks one run. Throws OperatorError; a socket without a run behind it is removed. */
-export async function askRun(run: RunSocket, method: OperatorMethod): Promise<OperatorAnswer> {
-  const line = await exchange(run, requestLine(method));
+export async function askRun(
+  run: RunSocket,
+  method: OperatorMethod,
+  answerMsMax = ANSWER_MS_MAX,
+): Promise<OperatorAnswer> {
+  const line = await exchange(run, requestLine(method), answerMsMax);
   const answer = readAnswer(line);
   if (answer !== undefined) return answer;
   throw new OperatorError("bad_answer", run.pid, "it answers something else than this version");
 }
 
-async function exchange(run: RunSocket, request: string): Promise<string> {
+async function exchange(run: RunSocket, request: string, answerMsMax: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const late = setTimeout(() => {
-    const why = `no answer within ${ANSWER_MS_MAX / 1000} s; end it with kill ${run.pid}`;
+    const why = `no answer within ${answerMsMax} ms; use the e-stop, or kill ${run.pid}`;
     reject(new OperatorError("no_answer", run.pid, why));
-  }, ANSWER_MS_MAX);
+  }, answerMsMax);
   const decoder = new TextDecoder();
   let received = "";
   const connecting = Bun.connect({

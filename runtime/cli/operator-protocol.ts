@@ -73,7 +73,11 @@ export function readAnswer(line: string): OperatorAnswer | undefined {
   if (typeof accepted === "boolean" && typeof text === "string") {
     return { kind: "cue", cue: { accepted, text } };
   }
-  if (isRecord(error) && typeof error["code"] === "string" && typeof error["message"] === "string") {
+  if (
+    isRecord(error) &&
+    typeof error["code"] === "string" &&
+    typeof error["message"] === "string"
+  ) {
     return { kind: "refused", code: error["code"], message: error["message"] };
   }
   const whole = statusOf(status);

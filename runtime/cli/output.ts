@@ -1,7 +1,7 @@
 // Text output of the command line. A closed pipe, a vanished terminal or a full disk is nobody's
 // failure: such a write is dropped, because a run must not end when its reader does.
 //
-// Text from files and other processes passes through `printable`, so that it cannot steer a terminal.
+// Text from files and other processes passes through `printable`: it cannot steer a terminal.
 
 import type { WriteStream } from "node:tty";
 

@@ -22,7 +22,10 @@ const bad: readonly (readonly [string, string])[] = [
   ["runn", 'Unknown command "runn" (Did you mean run?): see holdfast --help'],
   ["--frob", 'Unknown option "--frob": see holdfast --help'],
   ["run --sed 4", 'Unknown option "--sed" (Did you mean --seed?): see holdfast run --help'],
-  ["run a b", 'Too many arguments for "run". Expected 1 argument but got 2: a, b: see holdfast run --help'],
+  [
+    "run a b",
+    'Too many arguments for "run". Expected 1 argument but got 2: a, b: see holdfast run --help',
+  ],
   ["run --duration", 'Option "--duration <S>" argument missing: see holdfast run --help'],
   ["run --duration abc", `Cannot use --duration: expected ${seconds}, found "abc"`],
   ["run --duration 0", `Cannot use --duration: expected ${seconds}, found "0"`],
@@ -36,21 +39,53 @@ const bad: readonly (readonly [string, string])[] = [
   ["run --seed 0x10", `Cannot use --seed: expected ${seeds}, found "0x10"`],
   ["run --seed 9007199254740992", `Cannot use --seed: expected ${seeds}, found "9007199254740992"`],
   ["run --time stream", 'Cannot use --time: expected one of streaming, lockstep, found "stream"'],
-  ["run --time lockstpe", 'Cannot use --time: expected one of streaming, lockstep (did you mean "lockstep"?), found "lockstpe"'],
-  ["run --spin-tail 201", 'Cannot use --spin-tail: expected microseconds from 0 to 200, found "201"'],
-  ["run --spin-tail 5 --time lockstep", "Cannot use --spin-tail: expected --time streaming with it, found --time lockstep"],
+  [
+    "run --time lockstpe",
+    "Cannot use --time: expected one of streaming, lockstep " +
+      '(did you mean "lockstep"?), found "lockstpe"',
+  ],
+  [
+    "run --spin-tail 201",
+    'Cannot use --spin-tail: expected microseconds from 0 to 200, found "201"',
+  ],
+  [
+    "run --spin-tail 5 --time lockstep",
+    "Cannot use --spin-tail: expected --time streaming with it, found --time lockstep",
+  ],
   ["run --port 0", 'Cannot use --port: expected a whole number from 1 to 65535, found "0"'],
   ["run --port 70000", 'Cannot use --port: expected a whole number from 1 to 65535, found "70000"'],
-  ["run --policy nope", `Cannot use --policy: expected one of ${policyNames}, or a path to a .ts or .js file, found "nope"`],
+  [
+    "run --policy nope",
+    `Cannot use --policy: expected one of ${policyNames}, ` +
+      'or a path to a .ts or .js file, found "nope"',
+  ],
   ["run --policy ./nope.ts", 'Cannot use --policy: expected a file, found nothing at "./nope.ts"'],
   ["run --policy-latency 3", `Cannot read the policy latency: expected ${latencies}, found "3"`],
-  ["run --fault freze:joints", 'Cannot read fault "freze:joints": column 1: expected one of freeze, drop, delay, noise, corrupt, future, found "freze" (did you mean "freeze"?)'],
-  ["run --fault freeze:joints --fault drop:arm", 'Cannot read fault "drop:arm": column 6: expected a source: joints, cube_pose, proprio, localization, found "arm"'],
-  ["run --task nope", `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`],
+  [
+    "run --fault freze:joints",
+    'Cannot read fault "freze:joints": column 1: expected one of freeze, drop, delay, noise, ' +
+      'corrupt, future, found "freze" (did you mean "freeze"?)',
+  ],
+  [
+    "run --fault freeze:joints --fault drop:arm",
+    'Cannot read fault "drop:arm": column 6: expected a source: joints, cube_pose, proprio, ' +
+      'localization, found "arm"',
+  ],
+  [
+    "run --task nope",
+    `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`,
+  ],
   ["run ./nope.yaml", "./nope.yaml: expected a file, found nothing there"],
-  ["run ur5e --task pick_place", "profiles/tasks/pick_place.yaml: expected a robot with a gripper, found ur5e without one"],
+  [
+    "run ur5e --task pick_place",
+    "profiles/tasks/pick_place.yaml: expected a robot with a gripper, found ur5e without one",
+  ],
   ["stop --pid x", 'Cannot use --pid: expected a whole number from 1 to 4194304, found "x"'],
-  ["status now", 'Too many arguments for "status". Expected 0 arguments but got 1: now: see holdfast status --help'],
+  [
+    "status now",
+    'Too many arguments for "status". Expected 0 arguments but got 1: now: ' +
+      "see holdfast status --help",
+  ],
   ["profile", "Cannot run holdfast profile: expected one of check, found nothing"],
   ["profile check", 'Missing required argument "FILE": see holdfast profile --help'],
   ["bench", "Cannot run holdfast bench: expected one of tick, gate, sim, core, found nothing"],
@@ -58,8 +93,14 @@ const bad: readonly (readonly [string, string])[] = [
   ["bench tick --pairs 0", 'Cannot use --pairs: expected a whole number from 1 to 1000, found "0"'],
   ["snapshot so101", 'Missing required argument "OUT.jpg": see holdfast snapshot --help'],
   ["snapshot so101 a.png", 'Cannot use OUT.jpg: expected a name in .jpg, found "a.png"'],
-  ["snapshot so101 a.jpg --size 8x8", 'Cannot use --size: expected WIDTHxHEIGHT, each 16 to 4096, such as 640x480, found "8x8"'],
-  ["snapshot document-one a.jpg", "Cannot use PROFILE: expected a robot with a simulated camera, found document-one without one"],
+  [
+    "snapshot so101 a.jpg --size 8x8",
+    'Cannot use --size: expected WIDTHxHEIGHT, each 16 to 4096, such as 640x480, found "8x8"',
+  ],
+  [
+    "snapshot document-one a.jpg",
+    "Cannot use PROFILE: expected a robot with a simulated camera, found document-one without one",
+  ],
 ];
 
 test.each(bad)("%p is refused with one line that says why", async (line, message) => {
@@ -140,18 +181,22 @@ test("a run prints its page, its changes and its report, and says how it ended",
   expect(lines.slice(0, 3)).toEqual([
     expect.stringMatching(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/),
     "10.0 s  SAFE_STOP stop  press r",
-    "Cadence report: so101, task pick_place, policy pick_place, streaming",
+    expect.stringMatching(/^Cadence report: so101, .*pick_place/),
   ]);
   expect(lines.slice(-2)).toEqual(["Again: holdfast run", ""]);
 });
 
-test("with --json standard output is one line of JSON, and a latched fault is exit code 1", async () => {
+test("with --json only JSON is on standard output; a latched fault is exit code 1", async () => {
   const run = new FakeRun();
   const startRun = startFake(run, () => run.quit(), Mode.FaultLatched);
   const context = fakeContext({ startRun });
   const exitCode = await runProgram(["run", "--json", "--port", "18411"], context);
   const report = JSON.parse(context.out.text) as Record<string, unknown>;
-  expect({ exitCode, path: report["supervisor_path"], lines: context.out.text.split("\n").length }).toEqual({
+  expect({
+    exitCode,
+    path: report["supervisor_path"],
+    lines: context.out.text.split("\n").length,
+  }).toEqual({
     exitCode: 1,
     path: ["FAULT_LATCHED"],
     lines: 2,

@@ -54,7 +54,9 @@ export async function runProgram(
 
 function buildProgram(context: CommandContext): Command {
   const program = new Command("holdfast")
-    .description("Runs robots that follow learned policies, and holds fast when anything goes wrong.")
+    .description(
+      "Runs robots that follow learned policies, and holds fast when anything goes wrong.",
+    )
     .version(PROGRAM_VERSION)
     .helpCommand(false)
     .addHelpText("after", HELP)
@@ -94,14 +96,21 @@ export function bugText(error: unknown): string {
 /** Our typed errors have their facts as fields; the platform's have an errno beside their code. */
 function isTyped(error: unknown): error is Error {
   return (
-    error instanceof Error && "code" in error && !("errno" in error) && /^[a-z_]+$/.test(codeText(error))
+    error instanceof Error &&
+    "code" in error &&
+    !("errno" in error) &&
+    /^[a-z_]+$/.test(codeText(error))
   );
 }
 
 const codeText = (error: Error & { readonly code?: unknown }): string => String(error.code);
 
 // Messages of the parser in the form of ours: one line, a capital, double quotes, the way to help.
-function commanderMessage(error: CommanderError, args: readonly string[], program: Command): string {
+function commanderMessage(
+  error: CommanderError,
+  args: readonly string[],
+  program: Command,
+): string {
   const command = program.commands.find((each) => each.name() === args[0]);
   const name = command === undefined ? "holdfast" : `holdfast ${command.name()}`;
   const known = (command ?? program).commands.map((each) => each.name());

@@ -37,7 +37,7 @@ const DEFAULT_PORT = 8080;
 const timeModels = ["streaming", "lockstep"] as const;
 
 const HELP = `
-PROFILE is a built-in name (so101, ur5e, document-one, so101-servo) or, with a slash or .yaml, a file.
+PROFILE is a name (so101, ur5e, document-one, so101-servo) or, with a slash or .yaml, a file.
 
 Examples:
   holdfast run                                      the SO-101 arm picks and places, in simulation
@@ -52,11 +52,14 @@ Keys, where there is a terminal:
 
 Exit code: 0 ended as asked, 1 ended in a latched fault, 2 bad input.`;
 
-/** What commander has read, before profiles are looked at. */
+// The parser names a value after its option, which has no room for a unit.
+type Seconds = number;
+
+/** What the parser has read, before profiles are looked at. */
 export type RunValues = {
   readonly policy?: string;
   readonly task?: string;
-  readonly duration?: number;
+  readonly duration?: Seconds;
   readonly time?: (typeof timeModels)[number];
   readonly policyLatency?: string;
   readonly seed?: number;

@@ -31,7 +31,8 @@ const BATCH_TICKS = 400;
 /** An answer that takes longer is told to a person: no time passes until it comes. */
 const ANSWER_MS_PATIENCE = 2_000;
 
-const WAITING = "waiting: the policy has not answered, and in lockstep no time passes until it does";
+const WAITING =
+  "waiting: the policy has not answered, and in lockstep no time passes until it does";
 
 const NEVER = { stopped: false };
 

@@ -1,4 +1,5 @@
-// Signals on a made-up process: all three end a run, and one that was ignored stays so.
+// Signals on a made-up process: all three end a run, and one that was ignored stays so. What was
+// ignored is asked of a real process.
 
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
@@ -27,9 +28,12 @@ test("under nohup a hang-up is left ignored", () => {
 test("the kernel tells which signals were ignored at the start", async () => {
   const script = `import { ignoredSignals } from "${import.meta.dir}/signals.ts";
     console.log((ignoredSignals() & 1n) === 1n);`;
-  const child = Bun.spawn(["sh", "-c", 'trap "" HUP; exec "$0" -e "$1"', process.execPath, script], {
-    stdout: "pipe",
-  });
+  const child = Bun.spawn(
+    ["sh", "-c", 'trap "" HUP; exec "$0" -e "$1"', process.execPath, script],
+    {
+      stdout: "pipe",
+    },
+  );
   expect(await child.stdout.text()).toBe("true\n");
   expect(ignoredSignals()).toBeGreaterThanOrEqual(0n);
 });

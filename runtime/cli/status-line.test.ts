@@ -10,13 +10,15 @@ const CLEAR = "\r\u001b[2K";
 test("a wide terminal shows everything", () => {
   const status = { ...exampleStatus, warnings: ["no real-time priority"] };
   expect(statusText(status, 120)).toBe(
-    "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3  warnings 1  Space stops, q ends the run",
+    "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3  warnings 1  " +
+      "Space stops, q ends the run",
   );
 });
 
 test.each([
-  [60, "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3  Spac…"],
-  [52, "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3"],
+  [64, "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3  Space st…"],
+  [62, "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3"],
+  [53, "RUNNING ok  200.0 Hz  late 3 missed 4  pick_place 2/3"],
   [40, "RUNNING ok  200.0 Hz  late 3 missed 4"],
   [20, "RUNNING ok  200.0 Hz"],
   [10, "RUNNING ok"],
@@ -44,7 +46,8 @@ test("on a terminal the line is rewritten in place, and notes go above it", () =
   line.show({ ...exampleStatus, mode: "SAFE_STOP", reason: "stop" });
   line.end();
   expect(out.text).toBe(
-    `${CLEAR}RUNNING ok  200.0 Hz${CLEAR}page: x\nRUNNING ok  200.0 Hz${CLEAR}SAFE_STOP stop${CLEAR}`,
+    `${CLEAR}RUNNING ok  200.0 Hz${CLEAR}page: x\n` +
+      `RUNNING ok  200.0 Hz${CLEAR}SAFE_STOP stop${CLEAR}`,
   );
 });
 
@@ -77,7 +80,8 @@ test("a warning is told once, whoever tells it first", () => {
   line.show({ ...exampleStatus, warnings: ["no real-time priority", "memory is not locked"] });
   line.show({ ...exampleStatus, warnings: ["no real-time priority", "memory is not locked"] });
   expect(out.text).toBe(
-    "no real-time priority\nmemory is not locked\n10.0 s  RUNNING ok  Space stops, q ends the run\n",
+    "no real-time priority\nmemory is not locked\n" +
+      "10.0 s  RUNNING ok  Space stops, q ends the run\n",
   );
 });
 
@@ -103,7 +107,7 @@ test("a status for reading has every figure", () => {
       "  task      pick_place, 2 of 3 episodes",
       "  faults    stale_state",
       "  warning   memory is not locked",
-      "  joint                     measured  command  rad",
+      "  joint                    measured  command  rad",
       "  pan                         0.250    0.300",
       "  lift                       -1.500   -1.400",
       "Space stops, q ends the run",

@@ -69,6 +69,8 @@ function listen(port: number, routes: ConsoleRoutes): Bun.Server<undefined> | un
       hostname: ADDRESS,
       port,
       development: false,
+      // Without development Bun shares ports by default: two runs would answer each other's pages.
+      reusePort: false,
       idleTimeout: IDLE_S_MAX,
       maxRequestBodySize: BODY_SIZE_BYTES_MAX,
       fetch: (request, server) => routes.answer(request, server.port ?? 0),

@@ -63,7 +63,7 @@ test("a new state was never sampled, says its schema version and knows its task"
   expect(state.freshness(instant(0))).toBe(Reason.StaleState);
 });
 
-test("positions, velocities, efforts and commands are windows into the record, in this order", () => {
+test("positions, velocities, efforts, commands are windows into the record, in this order", () => {
   const state = newState();
   state.positionRad.set([1, 2]);
   state.velocityRadPerS.set([3, 4]);

@@ -266,7 +266,7 @@ test("what a chunk may say: the edges that are still accepted", () => {
   for (const shape of accepted) expect(bufferOf().put(shape, 10)).toBe("accepted");
 });
 
-test("the first thing that is wrong names the refusal: epoch, order, adapter, schema, width, …", () => {
+test("the first thing that is wrong names the refusal: epoch, order, adapter, schema …", () => {
   const wrong = { seq: 0, horizon: 0, dtNs: Number.NaN, refusal: Evidence.RejectedSingular };
   const all = { ...wrong, schemaFingerprint: 0, width: 9, validUntilNs: 0, stateStampNs: 1e15 };
   const names: (string | undefined)[] = [];
@@ -359,7 +359,7 @@ test("a blend fades from the old chunk to the new one over its stated time", () 
   expect([100, 110, 120, 139, 140, 150].map(at)).toEqual([0, 2, 4, 7.8, 8, 8]);
 });
 
-test("a blend ends with the old chunk's window, and the first chunk of all fades from nothing", () => {
+test("a blend ends with the old chunk's window, and the first chunk has none", () => {
   const { put, at } = bufferOf({ blendNs: milliseconds(40) });
   put({ seq: 1, untilMs: 110, rows: () => 4 }, 0);
   expect(at(0)).toBe(4);

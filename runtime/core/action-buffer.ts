@@ -13,6 +13,7 @@ import type { RobotProfile } from "../contracts/profile.ts";
 import { Reason } from "../contracts/reason.ts";
 import { ACTION_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
 import { FUTURE_NS_MAX } from "../contracts/state.ts";
+import { instant } from "../contracts/units.ts";
 import type { CommandVec, Instant } from "../contracts/units.ts";
 
 export class ActionBuffer {
@@ -175,18 +176,27 @@ export class ActionBuffer {
     this.#hasScheduled = false;
     this.#tookOver = true;
     this.#active.record[ChunkSlot.activatedNs] = nowNs;
-    if (this.#active.record[ChunkSlot.base] === ChunkBase.TakeoverCommand) this.#rebase();
+    if (this.#active.record[ChunkSlot.base] === ChunkBase.TakeoverCommand) this.#rebase(nowNs);
     this.#note(Evidence.Activated, this.#active, nowNs);
   }
 
-  /** Offsets become positions from the command at takeover. */
-  #rebase(): void {
+  /**
+   * Offsets become positions that go on from the command at takeover. What a late chunk wanted to
+   * have moved before that is left out: the command never jumps to catch up.
+   */
+  #rebase(nowNs: Instant): void {
     const { values, horizon, record } = this.#active;
     const width = this.#jointCount;
+    const base = this.#scratch;
+    this.#readInto(base, this.#active, this.#linear ? nowNs : instant(nowNs - this.#active.dtNs));
+    const begun = this.#linear || nowNs - this.#active.validFromNs >= this.#active.dtNs;
+    for (let joint = 0; joint < width; joint += 1) {
+      base[joint] = this.#command[joint]! - (begun ? base[joint]! : 0);
+    }
     for (let row = 0; row < horizon; row += 1) {
       for (let joint = 0; joint < width; joint += 1) {
         const index = row * width + joint;
-        if (this.#isPosition[joint] === 1) values[index] = values[index]! + this.#command[joint]!;
+        if (this.#isPosition[joint] === 1) values[index] = values[index]! + base[joint]!;
       }
     }
     record[ChunkSlot.base] = ChunkBase.Absolute;
@@ -197,7 +207,7 @@ export class ActionBuffer {
     const width = this.#jointCount;
     const { values, horizon, dtNs } = chunk;
     const sinceNs = nowNs - chunk.validFromNs;
-    const row = Math.min(Math.floor(sinceNs / dtNs), horizon - 1);
+    const row = Math.max(0, Math.min(Math.floor(sinceNs / dtNs), horizon - 1));
     const here = row * width;
     if (!this.#linear || row === horizon - 1) {
       for (let joint = 0; joint < width; joint += 1) out[joint] = values[here + joint]!;
@@ -218,13 +228,13 @@ export class ActionBuffer {
       this.#hasFading = false;
       return;
     }
-    const old = this.#blendScratch;
+    const old = this.#scratch;
     this.#readInto(old, this.#fading, nowNs);
     for (let joint = 0; joint < this.#jointCount; joint += 1) {
       out[joint] = old[joint]! + (out[joint]! - old[joint]!) * share;
     }
   }
-  readonly #blendScratch: CommandVec = new ActionSample(HORIZON_MAX).values;
+  readonly #scratch: CommandVec = new ActionSample(HORIZON_MAX).values;
 
   #note(code: Evidence, chunk: ChunkView, nowNs: Instant): void {
     this.#evidence.note(code, chunk.epoch, chunk.seq, nowNs);

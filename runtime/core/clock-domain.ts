@@ -7,7 +7,7 @@
 import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 
-/** A stamp that goes back further than any transport can shuffle means that the device restarted. */
+/** A stamp that goes back further than any transport can shuffle: the device restarted. */
 const RESTART_NS = 100_000_000;
 const BUCKET_COUNT = 10;
 const BUCKET_NS = 1_000_000_000;

@@ -35,8 +35,8 @@ export class DeadlineHistogram {
 }
 
 function bucketOf(ns: number): number {
-  const us = Math.max(0, Math.floor(ns / NS_PER_BUCKET));
-  if (us < LINEAR_COUNT) return us;
+  const us = Math.max(0, ns / NS_PER_BUCKET);
+  if (us < LINEAR_COUNT) return Math.floor(us);
   let octave = 0;
   let scaled = us / LINEAR_COUNT;
   while (scaled >= 2 && octave < OCTAVE_COUNT - 1) {

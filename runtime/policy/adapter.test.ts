@@ -378,6 +378,30 @@ test("a head that lies never looks like the robot's own command space", () => {
   }
 });
 
+test("the longest horizon and the longest step are still read", () => {
+  const schema = jointSchema("joint_pos", names);
+  const rows = Array.from({ length: HORIZON_MAX }, () => BENT);
+  const { layout } = testContext(so101, loadTask("none"));
+  const chunk = chunkOf(schema, rows);
+  chunk.record[ChunkSlot.dtNs] = 1e9;
+  const out = new ChunkView();
+  new ActionAdapter(schema, so101).adaptInto(out, chunk, testState(layout, BENT, 0));
+  expect([out.horizon, Number(out.dtNs)]).toEqual([HORIZON_MAX, 1e9]);
+  expect([...out.values.subarray(HORIZON_MAX * 6 - 6)].slice(0, 6)).toEqual(BENT);
+});
+
+test("one adapter starts each chunk from its own state, not from the chunk before", () => {
+  const schema = toolDeltaSchema("base", []);
+  const { layout } = testContext(ur5e, loadTask("none"));
+  const adapter = new ActionAdapter(schema, ur5e);
+  const out = new ChunkView();
+  const away = UR_BENT.map((rad, joint) => (joint === 2 ? rad : rad + 2));
+  for (const at of [away, UR_BENT]) {
+    adapter.adaptInto(out, chunkOf(schema, [[0, 0, 0.001, 0, 0, 0]]), testState(layout, at, 0));
+    closeTo([...out.values.subarray(0, 6)], at, 0.05);
+  }
+});
+
 test("a refusal that a policy wrote into its chunk does not count", () => {
   const schema = jointSchema("joint_pos", names);
   const { layout } = testContext(so101, loadTask("none"));

@@ -102,6 +102,19 @@ test("beyond the reach of jaws that point down they lean outward, no more than n
   expect(reach(0.8)).toBeUndefined();
 });
 
+test("a lean is in the arm's own plane, whatever the azimuth", () => {
+  for (const azimuthRad of [-1, -0.4, 0.6, 1.1]) {
+    const rad = home();
+    const level = [Math.cos(azimuthRad), Math.sin(azimuthRad), 0];
+    const [rootX = 0, rootY = 0] = chain.rootM;
+    const point = Float64Array.of(rootX + 0.3 * level[0]!, rootY + 0.3 * level[1]!, 0.06);
+    expect(solver.reachInto(rad, point, undefined)).toBe(true);
+    const [x = 0, y = 0] = toolAt(rad).out;
+    expect(Math.hypot(x, y)).toBeGreaterThan(0.1);
+    expect(Math.abs(Math.atan2(y, x) - azimuthRad)).toBeLessThan(0.3);
+  }
+});
+
 test("what cannot be reached leaves the joints as they were, and a line ends where it must", () => {
   const rad = home();
   expect(solver.reachInto(rad, Float64Array.of(0.9, 0, 0.1), undefined)).toBe(false);

@@ -29,6 +29,8 @@ class Cell {
   readonly tool = new Float64Array(7);
   cubeM = [0.2, 0.05, HALF_M];
   yawRad = 0.3;
+  /** How the object lies before it is turned by the yaw: on another face. */
+  tip: readonly [number, number, number, number] = [0, 0, 0, 1];
   droopRad = [0, 0, 0, 0, 0, 0];
   nowNs = 0;
   isHeld = false;
@@ -45,7 +47,11 @@ class Cell {
     const state = testState(context.layout, this.positionRad, this.nowNs);
     state.command.set(this.commandRad);
     const cube = state.field("cube_pose")!;
-    cube.values.set([...this.cubeM, 0, 0, Math.sin(this.yawRad / 2), Math.cos(this.yawRad / 2)]);
+    const [x, y, z, w] = this.tip;
+    const s = Math.sin(this.yawRad / 2);
+    const c = Math.cos(this.yawRad / 2);
+    const turn = [c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z];
+    cube.values.set([...this.cubeM, ...turn]);
     return state;
   }
 
@@ -117,6 +123,31 @@ test("it places objects from all over the task's sector, however they lie", () =
     cell.yawRad = index;
     expect([index, cell.until("home"), cell.phases.length]).toEqual([index, true, 10]);
     expect(cell.missM()).toBeLessThan(0.005);
+  }
+});
+
+test("the jaws meet two faces, whichever the box lies on, and turn no more than needed", () => {
+  const h = Math.SQRT1_2;
+  const tips = [
+    [0, 0, 0, 1],
+    [h, 0, 0, h],
+    [0, h, 0, h],
+    [0, -h, 0, h],
+    [0.5, 0.5, 0.5, 0.5],
+  ];
+  for (const tip of tips) {
+    for (const yawRad of [0, 0.4, 0.7, 2, -2.5]) {
+      const cell = new Cell();
+      cell.tip = tip as unknown as Cell["tip"];
+      cell.yawRad = yawRad;
+      expect(cell.until("close")).toBe(true);
+      const [, , , x = 0, y = 0, z = 0, w = 0] = cell.tool;
+      const openingRad = Math.atan2(2 * (y * z - w * x), 2 * (x * z + w * y));
+      const offRad = (openingRad - yawRad) / (Math.PI / 2);
+      expect(Math.abs(offRad - Math.round(offRad))).toBeLessThan(0.03);
+      // Half a quarter turn, and the arm's own turn towards the object.
+      expect(Math.abs(cell.positionRad[4]!)).toBeLessThan(Math.PI / 4 + 0.35);
+    }
   }
 });
 
@@ -218,7 +249,7 @@ test("an object out of reach is waited for, standing still, and taken when it co
   cell.cubeM = [0.6, 0.1, HALF_M];
   for (let count = 0; count < 40; count += 1) cell.act();
   expect(cell.phases).toEqual(["clear"]);
-  expect([...cell.commandRad]).toEqual([...cell.commands[0]!]);
+  expect([...cell.commandRad]).toEqual(robot.joints.map((joint) => joint.homeRad));
   cell.cubeM = [0.22, -0.06, HALF_M];
   expect(cell.until("home")).toBe(true);
 });

@@ -15,7 +15,7 @@ import { testContext, testState } from "./fixture.ts";
 import { GOOD_ACTS } from "./misbehaving.ts";
 import { PolicyError } from "./policy-error.ts";
 import { createPolicy } from "./registry.ts";
-import { slow } from "./slow.ts";
+import { SlowPolicy } from "./slow.ts";
 import { defaultWaypoints, TrajectoryPolicy } from "./trajectory.ts";
 
 const ACT_NS = 50_000_000;
@@ -174,6 +174,31 @@ test("a robot that was held back is met where it is, not where the plan went", (
   }
 });
 
+test("a robot put elsewhere, by any one joint, is met there; so is one in a new epoch", () => {
+  for (const [name, robot, task] of decent) {
+    const context = testContext(robot, task);
+    const policy = createPolicy(name, context);
+    expect(policy.schema).toEqual(context.jointPositions);
+    const start = robot.joints.map((joint) => joint.homeRad);
+    policy.reset(1, new SequenceAllocator(1));
+    let nowNs = 0;
+    for (let joint = 0; joint < start.length; joint += 1) {
+      void policy.act(testState(context.layout, start, nowNs), instant(nowNs));
+      start[joint]! += start[joint]! > 0 ? -0.4 : 0.4;
+      nowNs += ACT_NS;
+      const chunk = policy.act(testState(context.layout, start, nowNs), instant(nowNs));
+      expect([...(chunk as ChunkView).values.slice(0, start.length)]).toEqual(start);
+      nowNs += ACT_NS;
+    }
+    // Nearer than a departure: only a new epoch makes it begin here.
+    start[0]! += 0.05;
+    policy.reset(2, new SequenceAllocator(2));
+    const chunk = policy.act(testState(context.layout, start, nowNs), instant(nowNs)) as ChunkView;
+    expect([...chunk.values.slice(0, start.length)]).toEqual(start);
+    expect([chunk.epoch, chunk.seq, chunk.validFromNs]).toEqual([2, 1, instant(nowNs)]);
+  }
+});
+
 test("sine swings every joint both ways around its start, and comes back", () => {
   const start = so101.joints.map((joint) => joint.homeRad);
   const low = Float64Array.from(start);
@@ -303,13 +328,22 @@ function decisions(name: string, count: number): ChunkView[] {
   });
 }
 
-test("slow says that its decisions begin 150 ms from now, and numbers them in order", () => {
-  for (const [act, chunk] of decisions("slow", 5).entries()) {
-    const readyNs = act * ACT_NS + 150_000_000;
-    const times = [chunk.generatedNs, chunk.validFromNs, chunk.validUntilNs].map(Number);
-    expect(times).toEqual([readyNs, readyNs, readyNs + 320_000_000]);
-    expect(chunk.seq).toBe(act + 1);
-  }
+test("slow begins when its last decision is ready, each taking effect 150 ms later", () => {
+  const said = decisions("slow", 8).map((chunk) => [
+    chunk.seq,
+    ...[chunk.generatedNs, chunk.validFromNs, chunk.validUntilNs].map((ns) => ns / 1e6),
+  ]);
+  const none = [0, 0, 0, 0];
+  expect(said).toEqual([
+    [1, 150, 150, 470],
+    none,
+    none,
+    [2, 300, 300, 620],
+    none,
+    none,
+    [3, 450, 450, 770],
+    none,
+  ]);
 });
 
 test("slow delays an answer that comes as a promise too", async () => {
@@ -322,7 +356,7 @@ test("slow delays an answer that comes as a promise too", async () => {
     reset: (epoch, allocator) => inner.reset(epoch, allocator),
     act: async (state) => inner.act(state),
   };
-  const policy = slow(later, milliseconds(40));
+  const policy = new SlowPolicy(later, milliseconds(40));
   policy.reset(1, new SequenceAllocator(1));
   const state = testState(
     context.layout,

@@ -14,7 +14,7 @@ import { PolicyError } from "./policy-error.ts";
 import { ReachPolicy } from "./reach.ts";
 import { silent } from "./silent.ts";
 import { SinePolicy } from "./sine.ts";
-import { slow } from "./slow.ts";
+import { SlowPolicy } from "./slow.ts";
 import { TrajectoryPolicy } from "./trajectory.ts";
 
 export type PolicyEntry = {
@@ -24,7 +24,7 @@ export type PolicyEntry = {
   readonly create: PolicyFactory;
 };
 
-/** Longer than two control cadences of a policy at 20 Hz: a gap at the start, none later. */
+/** Three cadences of a policy at 20 Hz: a gap at the start, none later. */
 const SLOW_NS = milliseconds(150);
 
 export const policies: readonly PolicyEntry[] = [
@@ -61,7 +61,7 @@ export const policies: readonly PolicyEntry[] = [
   {
     name: "slow",
     description: "misbehaving: every decision takes effect 150 ms late",
-    create: (context) => slow(new SinePolicy(context), SLOW_NS),
+    create: (context) => new SlowPolicy(new SinePolicy(context), SLOW_NS),
   },
   {
     name: "silent",

@@ -321,6 +321,13 @@ test("a latency delays each decision by its draw, in the order they become ready
   expect(seqs).not.toEqual(seqs.toSorted((a, b) => a - b)); // one did overtake another
 });
 
+test("more decisions under way than there are places for are counted as dropped", () => {
+  const latency = new LatencyModel(parseLatency("10s"), 1);
+  const { runner } = makeRunner({ latency, everyTicks: 1 });
+  run(runner, upTo(20));
+  expect(runner.droppedCount).toBe(12);
+});
+
 test("every stamp of a decision is filled in", () => {
   const latency = new LatencyModel(parseLatency("12ms"), 1);
   const { runner } = makeRunner({ latency });

@@ -1,0 +1,124 @@
+// A person at a run: keys and signals, in every order that matters, and that the terminal and the
+// ways in are given back.
+
+import { expect, test } from "bun:test";
+import { existsSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { FakeRun, FakeTerminal, fakeContext } from "./fixture.ts";
+import { KEY_HELP } from "./keys.ts";
+import { OperatorDesk } from "./operator-desk.ts";
+
+const PORT = 18_431;
+
+function sit(isAttached = true) {
+  const terminal = new FakeTerminal();
+  const context = fakeContext({ keyboard: terminal, pid: 77 });
+  const desk = new OperatorDesk(context, context.out, PORT);
+  const run = new FakeRun();
+  if (isAttached) desk.attach(run);
+  return { terminal, context, desk, run };
+}
+
+const AT_ONCE = "holdfast: left at once, without waiting for the robot to rest\n";
+
+test("keys do what they say and the answer is shown", () => {
+  const { terminal, context, desk, run } = sit();
+  terminal.type(" rs?");
+  desk.close();
+  expect(run.asked).toEqual(["stop", "reset", "start"]);
+  const [page, help, status, ...answers] = context.out.text.split("\n");
+  expect(page).toMatch(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/);
+  expect([help, status, ...answers]).toEqual([
+    KEY_HELP,
+    "10.0 s  RUNNING ok  Space stops, q ends the run",
+    "stop heard",
+    "reset heard",
+    "start heard",
+    KEY_HELP,
+    "",
+  ]);
+});
+
+test.each([
+  ["q", []],
+  ["qq", []],
+  ["\u0003", []],
+  ["\u0003\u0003", [130]],
+  ["q\u0003", [130]],
+])("typing %j asks once for an end, and leaves with %j", (typed, left) => {
+  const { terminal, context, desk, run } = sit();
+  terminal.type(typed);
+  desk.close();
+  expect({ left: context.leftCode, err: context.err.text }).toEqual({
+    left: left as number[],
+    err: left.length > 0 ? AT_ONCE : "",
+  });
+  expect(run.asked).toEqual(left.length > 0 ? ["quit", "quit"] : ["quit"]);
+});
+
+test.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+])(
+  "a first %s ends under control, a second leaves with %i and gives the terminal back first",
+  (signal, code) => {
+    const { terminal, context, desk, run } = sit();
+    context.signals.emit(signal);
+    expect({ asked: run.asked, left: context.leftCode, modes: terminal.modes }).toEqual({
+      asked: ["quit"],
+      left: [],
+      modes: [true],
+    });
+    context.signals.emit(signal);
+    expect({ asked: run.asked, left: context.leftCode, modes: terminal.modes }).toEqual({
+      asked: ["quit", "quit"],
+      left: [code],
+      modes: [true, false],
+    });
+    desk.close();
+  },
+);
+
+test("an interrupt while threads still load ends the run as soon as it can", () => {
+  const { terminal, desk, run } = sit(false);
+  terminal.type("s\u0003");
+  desk.attach(run);
+  desk.close();
+  expect(run.asked).toEqual(["quit"]);
+});
+
+test("closing gives back terminal, signals, socket and port", async () => {
+  const { terminal, context, desk } = sit();
+  const path = join(context.user.environment["XDG_RUNTIME_DIR"]!, "holdfast", "77.sock");
+  const url = /http:\S+/.exec(context.out.text)![0];
+  expect({ isThere: existsSync(path), status: (await fetch(url)).status }).toEqual({
+    isThere: true,
+    status: 200,
+  });
+  desk.close();
+  expect({
+    isThere: existsSync(path),
+    modes: terminal.modes,
+    signals: context.signals.eventNames(),
+  }).toEqual({
+    isThere: false,
+    modes: [true, false],
+    signals: [],
+  });
+  expect(await fetch(url).catch(() => "refused")).toBe("refused");
+});
+
+test("a folder that may not be used costs the socket and not the run", () => {
+  const context = fakeContext({ pid: 77 });
+  const folder = join(context.user.environment["XDG_RUNTIME_DIR"]!, "holdfast");
+  symlinkSync("/", folder);
+  const user = { ...context.user, uid: context.user.uid + 100_000 };
+  const desk = new OperatorDesk({ ...context, user }, context.out, PORT);
+  desk.attach(new FakeRun());
+  desk.close();
+  expect(context.out.text).toStartWith(
+    `Cannot use "${folder}": expected a folder, found a link: ` +
+      "holdfast stop will not find this run\npage: ",
+  );
+});

@@ -1,0 +1,74 @@
+// holdfast profile check: what is shown of a good file, and that a bad one is told with its place.
+// Lines of the bad file are counted here, not taken from the loader.
+
+import { expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { builtinFiles } from "../profile/builtin.ts";
+import { loadRobot } from "../profile/load.ts";
+import { fakeContext } from "./fixture.ts";
+import { runProgram } from "./program.ts";
+
+async function check(file: string) {
+  const context = fakeContext();
+  const exitCode = await runProgram(["profile", "check", file], context);
+  return { exitCode, out: context.out.text, err: context.err.text };
+}
+
+test("a robot is shown with every joint and its limits", async () => {
+  const { exitCode, out, err } = await check("document-one");
+  expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
+  const lines = out.split("\n");
+  expect(lines.slice(0, 2)).toEqual([
+    "robot document-one (profiles/document-one.yaml): " +
+      "One joint at 50 Hz, the fixture of the behaviour tests",
+    expect.stringMatching(
+      /^ {2}control 50 Hz, policy [\d.]+ Hz, .*power cut: safe, safe action hold$/,
+    ),
+  ]);
+  const cells = (line: string | undefined) => line?.trim().split(/\s{2,}/);
+  expect(cells(lines[4])).toEqual([
+    ...["joint", "command", "min rad", "max rad", "v rad/s", "a rad/s2", "jerk rad/s3"],
+    ...["stop a", "stop jerk", "effort Nm", "lead", "droop rad"],
+  ]);
+  const limits = ["5", "10000", "10000000", "10000", "10000000", "100", "20 ms", "0"];
+  expect(cells(lines[5])).toEqual(["joint", "position", "-100", "100", ...limits]);
+  expect(lines.slice(6)).toEqual(["ok", ""]);
+});
+
+test.each(["so101", "ur5e", "so101-servo", "none", "reach", "pick_place"])(
+  "%s is ok",
+  async (name) => {
+    const { exitCode, out } = await check(name);
+    expect({ exitCode, end: out.slice(-3) }).toEqual({ exitCode: 0, end: "ok\n" });
+  },
+);
+
+test("a deployment shows its choices and its robot", async () => {
+  const { out } = await check("so101-servo");
+  expect(out).toStartWith("deployment so101-servo (profiles/deployments/so101-servo.yaml): ");
+  expect(out).toContain("\nrobot so101 (");
+  for (const { name } of loadRobot("so101").joints) expect(out).toContain(`\n  ${name} `);
+});
+
+test("a bad file is told with every place, and exit code 2", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "hf-")), "bad.yaml");
+  const good = builtinFiles.get("profiles/document-one.yaml")!;
+  const bad = good
+    .replace("control_hz: 50", "control_hz: .nan")
+    .replace("effort_nm_max: 100", "efort_nm_max: 100");
+  writeFileSync(file, bad);
+  const { exitCode, out, err } = await check(file);
+  expect({ exitCode, out }).toEqual({ exitCode: 2, out: "" });
+  const [head, ...lines] = err.trimEnd().split("\n");
+  expect(head).toBe("holdfast:");
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  for (const line of lines)
+    expect(line).toMatch(/^\/\S+\/bad\.yaml:\d+:\d+: .*expected .*, found /);
+  expect(err).toContain(`bad.yaml:${lineOf(bad, "control_hz")}:`);
+  expect(err).toContain(`bad.yaml:${lineOf(bad, "efort_nm_max")}:`);
+});
+
+const lineOf = (text: string, word: string): number =>
+  text.slice(0, text.indexOf(word)).split("\n").length;
