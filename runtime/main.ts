@@ -6,9 +6,9 @@
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { StartRun } from "./cli/command-context.ts";
+import { guardProcess } from "./cli/last-resort.ts";
 import { StreamOut } from "./cli/output.ts";
-import { bugText, runProgram } from "./cli/program.ts";
-import { ExitCode } from "./cli/usage.ts";
+import { runProgram } from "./cli/program.ts";
 
 const err = new StreamOut(process.stderr, Bun.env);
 const out = new StreamOut(process.stdout, Bun.env);
@@ -33,17 +33,7 @@ function hasKeyboard(): boolean {
 // Standard input is opened only for keys: it may be closed.
 const keyboard = hasKeyboard() ? process.stdin : undefined;
 
-process.on("exit", () => {
-  if (keyboard?.isRaw === true) keyboard.setRawMode(false);
-});
-
-function failAsBug(error: unknown): void {
-  if (keyboard?.isRaw === true) keyboard.setRawMode(false);
-  err.write(`\n${bugText(error)}`);
-  process.exit(ExitCode.Bug);
-}
-process.on("uncaughtException", failAsBug);
-process.on("unhandledRejection", failAsBug);
+guardProcess(keyboard, err);
 
 const exitCode = await runProgram(process.argv.slice(2), {
   out,

@@ -165,23 +165,30 @@ test("the bits say which limits a step would have broken", () => {
   expect(bits(0.3)).toBe(Velocity | Acceleration | Lead); // 3 rad/s x 60 ms + 0.08 rad
   expect(bits(3)).toBe(Position | Velocity | Acceleration | Lead);
   expect(bits(0, 0.27)).toBe(Lead | Acceleration);
-  expect(bits(0, 0.26)).toBe(0);
+  expect(bits(0.3, 0.3)).toBe(Velocity | Acceleration | Lead); // the command is what lies outside
+  const even = { velocityRadPerSMax: 4, leadNs: milliseconds(62.5), droopRad: 0.25 };
+  expect(bits(0, 0.5, testJoint(even))).toBe(0); // 4 rad/s x 62.5 ms + 0.25 rad, to the bit
+  expect(bits(0, 0.500_001, testJoint(even))).toBe(Lead);
 });
 
 test("a position limit ahead slows the command in time, also at full speed", () => {
   const limiter = limiterAt([testJoint()], 0);
   let last = 0;
-  let repairs = 0;
+  let target = 0;
+  let repaired = 0;
   for (let tick = 0; tick < 300; tick += 1) {
-    // The target runs at full speed and never stops by itself.
-    repairs |= follow(limiter, Math.min(tick * DT * 3, 5));
+    // The target speeds up to the joint's full speed and stops dead at the limit.
+    target = Math.min(2, target + Math.min(3, 15 * DT * tick) * DT);
+    if ((follow(limiter, target) & RepairBit.Position) !== 0) repaired += 1;
     const velocity = (limiter.command[0]! - last) / DT;
     last = limiter.command[0]!;
     expect(last).toBeLessThanOrEqual(2);
     expect(stopDistance(velocity - 30 * DT, 30 * DT)).toBeLessThanOrEqual(2 - last + 1e-9);
   }
   expect(last).toBe(2);
-  expect(repairs & RepairBit.Position).toBe(RepairBit.Position);
+  // 3 rad/s at 0.15 rad/s a tick: every tick of the stop is a repair, and no other.
+  expect(repaired).toBeGreaterThanOrEqual(18);
+  expect(repaired).toBeLessThanOrEqual(20);
 });
 
 test("a joint found outside its limits comes back slowly and never goes further out", () => {
@@ -225,6 +232,7 @@ test("lead pulls a command back to a robot that was pushed away, without swingin
     const velocity = limiter.velocityRadPerS[0]!;
     followAt(limiter, [0], [-1]);
     if (limiter.command[0]! > last + 1e-12) swings += 1;
+    expect(last - limiter.command[0]!).toBeLessThanOrEqual(3 * DT + 1e-12);
     expect(Math.abs(limiter.velocityRadPerS[0]! - velocity)).toBeLessThanOrEqual(30 * DT + 1e-9);
   }
   expect(swings).toBe(0);
@@ -253,27 +261,34 @@ test("a measured velocity that is no number does not open the lead", () => {
 });
 
 test("a brake sheds stop acceleration every tick, to exactly zero, and then stands", () => {
-  const limiter = limiterAt([testJoint()], -1);
-  for (let tick = 0; tick < 50; tick += 1) follow(limiter, 1);
-  const speeds: number[] = [];
-  let last = limiter.command[0]!;
-  while (!limiter.atRest) {
+  for (const side of [1, -1]) {
+    const limiter = limiterAt([testJoint()], -side);
+    for (let tick = 0; tick < 50; tick += 1) follow(limiter, side);
+    const speeds: number[] = [];
+    let last = limiter.command[0]!;
+    while (!limiter.atRest && speeds.length < 100) {
+      limiter.brake();
+      speeds.push(((limiter.command[0]! - last) / DT) * side);
+      last = limiter.command[0]!;
+    }
+    expect(speeds.length).toBe(20); // 3 rad/s at 0.15 rad/s a tick
+    for (const [tick, speed] of speeds.entries()) expect(speed).toBeCloseTo(2.85 - 0.15 * tick, 9);
     limiter.brake();
-    speeds.push((limiter.command[0]! - last) / DT);
-    last = limiter.command[0]!;
+    expect(limiter.command[0]).toBe(last);
   }
-  expect(speeds.length).toBe(20); // 3 rad/s at 0.15 rad/s a tick
-  for (const [tick, speed] of speeds.entries()) expect(speed).toBeCloseTo(2.85 - 0.15 * tick, 9);
-  limiter.brake();
-  expect(limiter.command[0]).toBe(last);
 });
 
 test("after a brake the goal's old velocity is forgotten", () => {
   const limiter = limiterAt([testJoint()], 0);
-  for (let tick = 1; tick <= 60; tick += 1) follow(limiter, tick * 0.000_3);
+  let target = 0;
+  for (let tick = 1; tick <= 60; tick += 1) {
+    target += Math.min(0.3, 0.05 * tick) * DT;
+    expect(follow(limiter, target)).toBe(0);
+  }
   while (!limiter.atRest) limiter.brake();
   const standing = limiter.command[0]!;
-  follow(limiter, standing);
+  expect(standing).toBeGreaterThan(target);
+  expect(follow(limiter, standing)).toBe(0);
   expect([limiter.command[0], limiter.velocityRadPerS[0]]).toEqual([standing, 0]);
 });
 
@@ -320,4 +335,7 @@ test("limits that make no sense are our own mistake", () => {
   expect(() => new JointLimits(still)).toThrow("the control period is a length of time");
   expect(() => follow(limiterAt(arm, 0, 0, 0), 0)).toThrow("one target per joint");
   expect(() => limiterAt(arm, 0)).toThrow("one measured position per joint");
+  const moving = limiterAt([testJoint()], 0);
+  follow(moving, 1);
+  expect(() => moving.seed(radVec(Float64Array.of(0)))).toThrow("only at rest");
 });

@@ -111,11 +111,10 @@ export class MotionLimiter {
   seed(measuredRad: RadVec): void {
     const { isVelocity, jointCount } = this.#limits;
     assert(measuredRad.length === jointCount, "one measured position per joint");
+    assert(this.atRest, "a command begins anew only at rest");
     for (let joint = 0; joint < jointCount; joint += 1) {
       this.command[joint] = isVelocity[joint] === 1 ? 0 : measuredRad[joint]!;
-      this.velocityRadPerS[joint] = 0;
     }
-    this.#goalKnown = false;
   }
 
   /** One tick towards the target. Returns the bits of what had to be repaired. */

@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import { OperatorCue } from "../runtime/contracts/mode.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
+import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
 import { Fault } from "./faults.ts";
 import { SupervisorRig, running } from "./supervisor-rig.ts";
 
@@ -151,4 +152,33 @@ test("at rest a missing decision is no fault, and a dead policy stops the robot 
   });
   expect(rig.last(490, Reason.NoAction).mode).toBe("DEGRADED");
   expect(rig.step(Reason.NoAction).mode).toBe("SAFE_STOP");
+});
+
+test("in any history, motion after a stop took a reset and then a start, each a new act", () => {
+  const random = new SeededRandom(11);
+  const acts = [OperatorCue.Stop, OperatorCue.Reset, OperatorCue.Start, OperatorCue.PolicyLost];
+  const reasons = [Reason.Ok, Reason.Ok, Reason.Ok, Reason.NoAction, Reason.StaleState];
+  let restarts = 0;
+  for (let life = 0; life < 200; life += 1) {
+    const rig = new SupervisorRig();
+    let acted = "start"; // what a person has done since the robot stood still
+    for (let tick = 0; tick < 300; tick += 1) {
+      const given = acts.filter(() => random.next() < 0.05);
+      const reason = reasons[Math.floor(random.next() * reasons.length)]!;
+      const before = rig.mode;
+      rig.cue(...given).step(reason);
+      if (before === "RECOVER" && given.includes(OperatorCue.Start)) acted += " start";
+      if (given.includes(OperatorCue.Reset)) acted += " reset";
+      const moved = before === "RUNNING" || before === "DEGRADED";
+      const moves = rig.mode === "RUNNING" || rig.mode === "DEGRADED";
+      if (!moved && moves && before !== "STARTING") {
+        expect(acted).toMatch(/^( reset)+ start/);
+        restarts += 1;
+      }
+      if (!moves && moved) acted = given.includes(OperatorCue.Reset) ? " reset" : "";
+      if (rig.mode === "SAFE_STOP" && before === "RECOVER") acted = "";
+      expect(rig.supervisor.allowsMotion && !moves).toBe(false);
+    }
+  }
+  expect(restarts).toBeGreaterThan(100);
 });

@@ -80,12 +80,16 @@ test.each([
   },
 );
 
-test("an interrupt while threads still load ends the run as soon as it can", () => {
+test.each([
+  ["s\u0003", ["quit"]],
+  ["sr ", ["stop"]],
+  [" \u0003", ["stop", "quit"]],
+])("typing %j while threads still load is %j as soon as it can be", (typed, asked) => {
   const { terminal, desk, run } = sit(false);
-  terminal.type("s\u0003");
+  terminal.type(typed);
   desk.attach(run);
   desk.close();
-  expect(run.asked).toEqual(["quit"]);
+  expect(run.asked).toEqual(asked);
 });
 
 test("closing gives back terminal, signals, socket and port", async () => {

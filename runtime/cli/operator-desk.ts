@@ -1,6 +1,6 @@
 // The operator's place at a run: keys, signals, socket, page and status line on one handle. Nothing
 // here can fail a run: whatever cannot be opened is told once and left out. It stands before the
-// run has a handle, so that a Ctrl-C while threads still load is not lost.
+// run has a handle, so that a stop or a Ctrl-C while threads still load is not lost.
 
 import { ConsoleServer } from "../console/server.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -27,6 +27,7 @@ export class OperatorDesk {
   #page: ConsoleServer | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #isEnding = false;
+  #isStopAsked = false;
 
   /** `port` is the first one the page tries. */
   constructor(context: CommandContext, out: TextOut, port: number) {
@@ -44,6 +45,7 @@ export class OperatorDesk {
   /** Opens the ways in. Called once, when the run can be spoken to. */
   attach(handle: RunHandle): void {
     this.#handle = handle;
+    if (this.#isStopAsked) handle.stop();
     if (this.#isEnding) handle.quit();
     this.#openSocket(handle);
     this.#openPage(handle);
@@ -73,8 +75,15 @@ export class OperatorDesk {
     if (key === "help") this.note(KEY_HELP);
     else if (key === "quit") this.#quit();
     else if (key === "interrupt") this.#end(ExitCode.Interrupted);
-    else if (this.#handle === undefined) this.note(`${key}: the run is still being set up`);
-    else this.#tell(this.#handle[key]());
+    else if (this.#handle !== undefined) this.#tell(this.#handle[key]());
+    else this.#actEarly(key);
+  }
+
+  /** A stop is kept for the run that is still being set up; nothing else is. */
+  #actEarly(key: KeyName): void {
+    this.#isStopAsked ||= key === "stop";
+    const answer = key === "stop" ? "it will start stopped" : "not yet";
+    this.note(`${key}: the run is still being set up, ${answer}`);
   }
 
   #tell(answer: CueAnswer): void {

@@ -178,7 +178,8 @@ test("a run prints its page, its changes and its report, and says how it ended",
   const exitCode = await runProgram(["run", "--port", "18411"], context);
   const lines = context.out.text.split("\n");
   expect(exitCode).toBe(0);
-  expect(lines.slice(0, 3)).toEqual([
+  expect(lines.slice(0, 4)).toEqual([
+    "starting so101: task pick_place, policy pick_place, streaming",
     expect.stringMatching(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/),
     "10.0 s  SAFE_STOP stop  press r",
     expect.stringMatching(/^Cadence report: so101, .*pick_place/),

@@ -164,6 +164,8 @@ async function attendedRun(
 ): Promise<RunReport> {
   const out = values.json === true ? context.err : context.out;
   const desk = new OperatorDesk(context, out, values.port ?? DEFAULT_PORT);
+  const { robot, task, policy } = options.plan;
+  desk.note(`starting ${robot.name}: task ${task.name}, policy ${policy}, ${options.time}`);
   try {
     return await context.startRun(options, {
       onHandle: (handle) => desk.attach(handle),

@@ -3,6 +3,7 @@
 
 import { OperatorCue, modeNames } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
+import type { StateLayout } from "../contracts/state.ts";
 import { tickSlotCount } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
 import { duration, instant } from "../contracts/units.ts";
@@ -16,10 +17,12 @@ import { TraceHash } from "../core/trace-hash.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
 import { LockstepPolicyPort } from "../policy/lockstep-port.ts";
 import { makeRunner } from "../policy/make-runner.ts";
+import type { PolicyRunner } from "../policy/runner.ts";
 import { makeBody } from "../workers/body.ts";
+import type { Body } from "../workers/body.ts";
 import { layoutOf } from "../workers/plan.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
-import type { RunReport } from "./report.ts";
+import type { RunReport, TaskOutcome } from "./report.ts";
 import type { CueAnswer, RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -63,84 +66,138 @@ class Fan implements TickSink {
 
 export async function runLockstep(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
   const { plan } = options;
-  const { robot, task } = plan;
   const layout = layoutOf(plan);
   const runner = await makeRunner(plan, layout);
-  const body = await makeBody(plan);
-  const cues = new CueQueue();
-  const stats = new RunStats(tickSlotCount(layout.jointCount), robot.supervisor.lateNsMax);
-  const hash = new TraceHash(layout.jointCount);
-  const evidence = new EvidenceLog();
-  const core = new ControlCore({
-    profile: robot,
-    layout,
-    schemaFingerprint: commandFingerprint(robot),
-    sensor: body.sensor,
-    actuator: body.robot.actuator,
-    policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
-    cues,
-    alive: ALL_ALIVE,
-    ticks: new Fan([stats, hash]),
-    evidence,
-    deadlineIsFault: false,
-  });
-  let quit = false;
-  let stopWaiting = (): void => undefined;
-  const taskOutcome = () => ({
-    name: task.name,
-    success: body.success,
-    episodeCount: body.episodeCount,
-    successCount: body.successCount,
-  });
-  const handle = lockstepHandle(options, stats, cues, taskOutcome, () => {
-    quit = true;
-    stopWaiting();
-  });
-  // The clock waits for the answer of an act, as long as it takes or until the run is told to end.
-  const settled = async (): Promise<void> => {
-    const tell = setTimeout(() => hooks.note(WAITING), ANSWER_MS_PATIENCE);
-    const told = new Promise<void>((resolve) => {
-      stopWaiting = resolve;
-    });
-    await Promise.race([runner.settled(), told]);
-    clearTimeout(tell);
-  };
-  hooks.onHandle(handle);
+  const run = new LockstepRun(options, layout, runner, await makeBody(plan), hooks);
+  hooks.onHandle(run.handle());
+  await run.toTheEnd();
+  return run.report();
+}
 
-  // World time of tick k is half a period behind its tick, as the phase grid has it live.
-  const phaseNs = robot.periodNs / 2;
-  body.begin(instant(-phaseNs));
-  core.prime(instant(0));
-  cues.put(OperatorCue.Start);
-  const clock = new SystemClock(sessionOrigin(), duration(0), NEVER);
-  const startedNs = clock.nowNs();
-  const tickCount = Math.round((options.durationS ?? Infinity) * robot.controlHz);
-  let tick = 0;
-  while (tick < tickCount && !quit) {
-    const until = Math.min(tick + BATCH_TICKS, tickCount);
-    for (; tick < until && !quit; tick += 1) {
-      const nowNs = tickTimeNs(tick, robot.controlHz, 1);
-      controlTick(core, nowNs);
-      body.advanceTo(instant(nowNs + phaseNs));
-      if (runner.isPending) await settled();
-    }
-    await nextTurn();
+class LockstepRun {
+  readonly #options: RunOptions;
+  readonly #core: ControlCore;
+  readonly #runner: PolicyRunner;
+  readonly #body: Body;
+  readonly #hooks: RunHooks;
+  readonly #stats: RunStats;
+  readonly #hash: TraceHash;
+  readonly #evidence = new EvidenceLog();
+  readonly #cues = new CueQueue();
+  readonly #clock = new SystemClock(sessionOrigin(), duration(0), NEVER);
+  #tick = 0;
+  #wallNs = 0;
+  #quit = false;
+  #stopWaiting: () => void = () => undefined;
+
+  constructor(
+    options: RunOptions,
+    layout: StateLayout,
+    runner: PolicyRunner,
+    body: Body,
+    hooks: RunHooks,
+  ) {
+    const { robot } = options.plan;
+    this.#options = options;
+    this.#runner = runner;
+    this.#hooks = hooks;
+    this.#body = body;
+    this.#stats = new RunStats(tickSlotCount(layout.jointCount), robot.supervisor.lateNsMax);
+    this.#hash = new TraceHash(layout.jointCount);
+    this.#core = new ControlCore({
+      profile: robot,
+      layout,
+      schemaFingerprint: commandFingerprint(robot),
+      sensor: body.sensor,
+      actuator: body.robot.actuator,
+      policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
+      cues: this.#cues,
+      alive: ALL_ALIVE,
+      ticks: new Fan([this.#stats, this.#hash]),
+      evidence: this.#evidence,
+      deadlineIsFault: false,
+    });
   }
-  const wallS = (clock.nowNs() - startedNs) / 1e9;
-  body.robot.lifecycle.close();
-  return {
-    options,
-    stats,
-    policySafeTicks: runner.safeTicks,
-    policySafeEpisodes: runner.safeEpisodes,
-    evidenceCounts: evidence.counts,
-    task: taskOutcome(),
-    traceHash: hash.digest(),
-    realtimeFactor: tick / robot.controlHz / wallS,
-    warnings: runner.lastError === "" ? [] : [`the policy threw: ${runner.lastError}`],
-    failure: body.sim?.fault?.message,
-    next: `Again, to the bit: the same command. In real time: holdfast run ${robot.name}`,
-  };
+
+  /** Runs the asked number of ticks, or until somebody quits. */
+  async toTheEnd(): Promise<void> {
+    const { robot } = this.#options.plan;
+    const tickCount = Math.round((this.#options.durationS ?? Infinity) * robot.controlHz);
+    // World time of tick k is half a period behind its tick, as the phase grid has it live.
+    this.#body.begin(instant(-robot.periodNs / 2));
+    this.#core.prime(instant(0));
+    this.#cues.put(OperatorCue.Start); // typing `run` is the start act
+    const fromNs = this.#clock.nowNs();
+    while (this.#tick < tickCount && !this.#quit) {
+      await this.#batch(Math.min(this.#tick + BATCH_TICKS, tickCount));
+      await nextTurn();
+    }
+    this.#wallNs = this.#clock.nowNs() - fromNs;
+    this.#body.robot.lifecycle.close();
+  }
+
+  async #batch(untilTick: number): Promise<void> {
+    const { robot } = this.#options.plan;
+    for (; this.#tick < untilTick && !this.#quit; this.#tick += 1) {
+      const nowNs = tickTimeNs(this.#tick, robot.controlHz, 1);
+      controlTick(this.#core, nowNs);
+      this.#body.advanceTo(instant(nowNs + robot.periodNs / 2));
+      if (this.#runner.isPending) await this.#settled();
+    }
+  }
+
+  /** The clock waits for an answer, as long as it takes or until the run is told to end. */
+  async #settled(): Promise<void> {
+    const tell = setTimeout(() => this.#hooks.note(WAITING), ANSWER_MS_PATIENCE);
+    const told = new Promise<void>((resolve) => {
+      this.#stopWaiting = resolve;
+    });
+    await Promise.race([this.#runner.settled(), told]);
+    clearTimeout(tell);
+  }
+
+  report(): RunReport {
+    const { robot } = this.#options.plan;
+    const { lastError, safeTicks, safeEpisodes } = this.#runner;
+    return {
+      options: this.#options,
+      stats: this.#stats,
+      policySafeTicks: safeTicks,
+      policySafeEpisodes: safeEpisodes,
+      evidenceCounts: this.#evidence.counts,
+      task: this.#task(),
+      traceHash: this.#hash.digest(),
+      realtimeFactor: (this.#tick * robot.periodNs) / this.#wallNs,
+      warnings: lastError === "" ? [] : [`the policy threw: ${lastError}`],
+      failure: this.#body.sim?.fault?.message,
+      next: `Again, to the bit: the same command. In real time: holdfast run ${robot.name}`,
+    };
+  }
+
+  handle(): RunHandle {
+    const give = (cue: OperatorCue, word: string): CueAnswer => {
+      this.#cues.put(cue);
+      const { path } = this.#stats;
+      const mode = modeNames[path[path.length - 1] ?? 0] ?? "STARTING";
+      return { accepted: true, text: `${word} asked in ${mode}` };
+    };
+    return {
+      status: () => statusOf(this.#options, this.#stats, this.#task(), []),
+      stop: () => give(OperatorCue.Stop, "stop"),
+      reset: () => give(OperatorCue.Reset, "reset"),
+      start: () => give(OperatorCue.Start, "start"),
+      quit: () => {
+        this.#quit = true;
+        this.#stopWaiting();
+      },
+      frame: () => Promise.resolve(undefined),
+    };
+  }
+
+  #task(): TaskOutcome {
+    const { success, episodeCount, successCount } = this.#body;
+    return { name: this.#options.plan.task.name, success, episodeCount, successCount };
+  }
 }
 
 /** Lets keys, signals and the socket have their turn. */
@@ -148,26 +205,4 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
-}
-
-function lockstepHandle(
-  options: RunOptions,
-  stats: RunStats,
-  cues: CueQueue,
-  task: () => RunReport["task"],
-  quit: () => void,
-): RunHandle {
-  const give = (cue: OperatorCue, text: string) => (): CueAnswer => {
-    cues.put(cue);
-    return { accepted: true, text };
-  };
-  const mode = (): string => modeNames[stats.path[stats.path.length - 1] ?? 0] ?? "STARTING";
-  return {
-    status: () => statusOf(options, stats, task(), []),
-    stop: give(OperatorCue.Stop, "stop asked"),
-    reset: () => give(OperatorCue.Reset, `reset asked in ${mode()}`)(),
-    start: () => give(OperatorCue.Start, `start asked in ${mode()}`)(),
-    quit,
-    frame: () => Promise.resolve(undefined),
-  };
 }

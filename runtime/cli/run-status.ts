@@ -5,7 +5,7 @@ import { Mode, modeNames } from "../contracts/mode.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { RunStats } from "../core/run-stats.ts";
-import { faultNames } from "../../safety/faults.ts";
+import { Fault, faultNames } from "../../safety/faults.ts";
 import type { TaskOutcome } from "./report.ts";
 import type { RunStatus } from "./run-handle.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -60,6 +60,8 @@ export function statusOf(
 
 /** What a person should know and do now. */
 export function hintOf(mode: number, reason: number, faults: readonly string[]): string {
+  // A person's own stop is no cause to wait for: the reset ends it.
+  const causes = faults.filter((fault) => fault !== faultNames[Fault.OperatorStop]);
   const why = faults.length > 0 ? faults.join(", ") : (reasonNames[reason] ?? "ok");
   switch (mode) {
     case Mode.Starting:
@@ -71,8 +73,8 @@ export function hintOf(mode: number, reason: number, faults: readonly string[]):
     case Mode.Degraded:
       return `Holding: ${why}. Goes on by itself when that clears`;
     case Mode.SafeStop:
-      return faults.length > 0
-        ? `Stopped: ${why}. Once that is over, press r to reset`
+      return causes.length > 0
+        ? `Stopped: ${causes.join(", ")}. Once that is over, press r to reset`
         : "Stopped: press r to reset, then s to start";
     case Mode.Recover:
       return "Reset: press s to start, or space to stop";

@@ -13,9 +13,11 @@ const PROGRAM_MS_MAX = 30_000;
 
 const harness = `
   import { FakeRun, fakeContext, startFake } from "${import.meta.dir}/fixture.ts";
+  import { guardProcess } from "${import.meta.dir}/last-resort.ts";
   import { StreamOut } from "${import.meta.dir}/output.ts";
   import { runProgram } from "${import.meta.dir}/program.ts";
   const out = new StreamOut(process.stdout, Bun.env);
+  guardProcess(process.stdin, out);
   const user = { uid: process.getuid(), environment: Bun.env };
   const leave = (code) => process.exit(code);
   const run = new FakeRun();
@@ -37,7 +39,7 @@ type Ending = {
 const endings: readonly Ending[] = [
   { name: "Ctrl-C twice", exitCode: 130, end: (type) => type("\u0003\u0003") },
   { name: "SIGTERM", exitCode: 0, end: (_, pid) => process.kill(pid, "SIGTERM") },
-  { name: "a throw", exitCode: 1, end: (type) => type(" ") },
+  { name: "a throw", exitCode: 70, end: (type) => type(" ") },
 ];
 
 /** Settings of the terminal before, the exit code, and the settings after. */

@@ -320,7 +320,7 @@ test("the gate's refusal to begin voids the active chunk under its own name, onc
   expect(events()).toEqual(["accepted 1", "activated 1", "rejected_start_mismatch 1"]);
 });
 
-test("linear: row i is the target at its own time, straight lines between, the last row holds", () => {
+test("linear: row i is the target at its own time, lines between, the last row holds", () => {
   const { put, at, sample } = bufferOf({ interpolation: "linear" });
   put({ untilMs: 200, rows: (row) => row * row }, 0);
   expect([0, 5, 20, 30, 50, 60, 70, 100].map(at)).toEqual([0, 0.25, 1, 2.5, 6.5, 9, 9, 9]);
@@ -350,6 +350,35 @@ test("offsets of position joints count from the command at takeover, velocities 
   command.set([9, 9]);
   at(60);
   expect([...sample.values]).toEqual([3.5, 0.5]);
+});
+
+test("linear offsets that arrive late go on from the command: nothing is caught up", () => {
+  const { put, at, command } = bufferOf({ interpolation: "linear" });
+  command[0] = 3;
+  put({ rows: (row) => row, slots: { base: ChunkBase.TakeoverCommand } }, 30);
+  expect([30, 40, 50, 60, 75].map(at)).toEqual([3, 3.5, 4, 4.5, 4.5]);
+});
+
+test("held offsets that arrive late move by the row at hand alone, the first row by itself", () => {
+  const rows = (row: number) => [1, 3, 6, 10][row]!;
+  const starts = [0, 19, 20, 45, 79].map((arrivesMs) => {
+    const { put, at, command } = bufferOf();
+    command[0] = 100;
+    put({ rows, slots: { base: ChunkBase.TakeoverCommand } }, arrivesMs);
+    return at(arrivesMs);
+  });
+  expect(starts).toEqual([101, 101, 102, 103, 104]);
+  const { put, at, command } = bufferOf();
+  command[0] = 100;
+  put({ rows, slots: { base: ChunkBase.TakeoverCommand } }, 25);
+  expect([25, 40, 60].map(at)).toEqual([102, 105, 109]);
+});
+
+test("absolute rows that arrive late are not moved", () => {
+  const { put, at, command } = bufferOf();
+  command[0] = 100;
+  put({ rows: (row) => row }, 45);
+  expect(at(45)).toBe(2);
 });
 
 test("a blend fades from the old chunk to the new one over its stated time", () => {

@@ -127,7 +127,7 @@ test("effort is there only when every source of joints measures it", () => {
   expect(efforts).toEqual([1, 0]);
 });
 
-test("a device that sends velocities is believed; otherwise they are the slope of 8 samples", () => {
+test("a device that sends velocities is believed; otherwise they are a slope of 8 samples", () => {
   const measured = setup([bus("arm", ["a", "b"], { measuresVelocity: true })]);
   const derived = one();
   for (let tick = 1; tick <= 10; tick += 1) {
@@ -164,7 +164,7 @@ test("the newer source is interpolated back to the older one's stamp", () => {
   expect(state.stampNs as number).toBe(7 * MS);
 });
 
-test("a lagging source is extrapolated towards the newest by one period, and keeps its stamp", () => {
+test("a lagging source is extrapolated by one period at most, and keeps its stamp", () => {
   const { state, tick, slot } = two();
   // Joint b moves at 2 rad/s and is last heard of at 10 ms.
   for (const ms of [5, 10]) tick(ms, [{ source: 1, ms, values: [ms / 500] }]);
@@ -294,7 +294,7 @@ test("out-of-order samples change nothing", () => {
   expect(state.stampNs as number).toBe(10 * MS);
 });
 
-test("a state from the future is never fresh, however long one waits, until a sample is not", () => {
+test("a state from the future is never fresh, however long one waits for a sample", () => {
   const { state, tick } = one();
   tick(5, [{ ms: 5, values: [1, 1] }]);
   tick(10, [{ ms: 90, values: [9, 9] }]);

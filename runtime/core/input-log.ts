@@ -1,4 +1,4 @@
-// InputLog: everything that entered the core, tick by tick, and the ports that record and replay it.
+// InputLog: everything that entered the core, tick by tick, and the ports that record and replay.
 //
 // What comes in is time, samples, chunks, cues and the silence of other threads. A core fed again
 // with the same log sends the same commands, bit for bit. The log grows: it is for lockstep and

@@ -90,7 +90,7 @@ test("work that ends exactly on a beat has missed the one before it", () => {
   expect(tick(10, 0)).toEqual({ ms: 15, lateMs: 0, missed: 1, workMs: 10 });
 });
 
-test("a wake-up late by whole periods runs once; the beats it slept through are the next one's", () => {
+test("a wake-up late by whole periods runs once, and the next one counts what it missed", () => {
   const { tick } = streaming();
   expect([tick(0, 12), tick(0, 0)]).toEqual([
     { ms: 17, lateMs: 12, missed: 0, workMs: 0 },

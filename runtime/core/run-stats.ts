@@ -20,7 +20,6 @@ export class RunStats implements TickSink {
   readonly safeTicks = new Float64Array(REASON_COUNT);
   readonly safeEpisodes = new Float64Array(REASON_COUNT);
   readonly repairTicks = new Float64Array(repairNames.length);
-  readonly path: number[] = [];
   /** A copy of the newest record. */
   readonly last: Float64Array;
   tickCount = 0;
@@ -30,6 +29,8 @@ export class RunStats implements TickSink {
   missedCount = 0;
   coverageGapCount = 0;
   readonly #lateNsMax: number;
+  readonly #path = new Uint8Array(PATH_COUNT_MAX);
+  #pathCount = 0;
   #lastReason: number = Reason.Ok;
   #firstTick = 0;
   #nextTick = 0;
@@ -64,17 +65,28 @@ export class RunStats implements TickSink {
       if (reason === Reason.NoAction && inMotion) this.coverageGapCount += 1;
     }
     this.#lastReason = reason;
-    if (mode !== this.path[this.path.length - 1]) {
-      if (this.path.length === PATH_COUNT_MAX) this.path.shift();
-      this.path.push(mode);
-    }
+    if (this.#pathCount === 0 || mode !== this.#path[this.#pathCount - 1]) this.#turn(mode);
     this.#countRepairs(record[TickSlot.repairs]!);
+  }
+
+  /** Modes in the order in which they came. For reports and set-up only: it copies. */
+  get path(): number[] {
+    return Array.from(this.#path.subarray(0, this.#pathCount));
   }
 
   /** Ticks per second between the first and the last record; 0 with fewer than two. */
   get rateHz(): number {
     const spanNs = this.lastNs - this.firstNs;
     return spanNs > 0 ? ((this.#nextTick - 1 - this.#firstTick) * 1e9) / spanNs : 0;
+  }
+
+  #turn(mode: number): void {
+    if (this.#pathCount === PATH_COUNT_MAX) {
+      this.#path.copyWithin(0, 1);
+      this.#pathCount -= 1;
+    }
+    this.#path[this.#pathCount] = mode;
+    this.#pathCount += 1;
   }
 
   #countTiming(record: Float64Array, tick: number): void {

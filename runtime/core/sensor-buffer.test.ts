@@ -58,7 +58,7 @@ test("an empty buffer was never sampled, holds nothing and delivered nothing", (
   }).toEqual({ stampNs: -Infinity, holds: false, delivered: 0, slope: 0, value: 7 });
 });
 
-test("a sample enters only with a later stamp; an older one is counted, an equal one is not", () => {
+test("a sample enters only with a later stamp; an older one is counted, an equal one not", () => {
   const buffer = newBuffer();
   const taken = [10, 15, 15, 12, 20].map((ms) => give(buffer, { ms, nowMs: 30 }));
   expect(taken).toEqual([true, true, false, false, true]);

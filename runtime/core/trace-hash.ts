@@ -14,12 +14,14 @@ export class TraceHash implements TickSink {
   readonly #jointCount: number;
   readonly #entryCount: number;
   readonly #batch: Float64Array;
+  readonly #bytes: Uint8Array;
   #filled = 0;
 
   constructor(jointCount: number) {
     this.#jointCount = jointCount;
     this.#entryCount = HEAD_COUNT + jointCount;
     this.#batch = new Float64Array(BATCH_TICKS * this.#entryCount);
+    this.#bytes = new Uint8Array(this.#batch.buffer);
   }
 
   write(record: Float64Array): void {
@@ -35,19 +37,15 @@ export class TraceHash implements TickSink {
       batch[base + HEAD_COUNT + joint] = record[command + joint]!;
     }
     this.#filled += 1;
-    if (this.#filled === BATCH_TICKS) this.#flush();
-  }
-
-  /** Hex digest. Ends the hash: call once. */
-  digest(): string {
-    this.#flush();
-    return this.#hash.digest("hex");
-  }
-
-  #flush(): void {
-    if (this.#filled === 0) return;
-    const sizeBytes = this.#filled * this.#entryCount * Float64Array.BYTES_PER_ELEMENT;
-    this.#hash.update(new Uint8Array(this.#batch.buffer, 0, sizeBytes));
+    if (this.#filled < BATCH_TICKS) return;
+    this.#hash.update(this.#bytes);
     this.#filled = 0;
+  }
+
+  /** Hex digest. Ends the hash: call once, after the run; like set-up only, never in a tick. */
+  digest(): string {
+    const sizeBytes = this.#filled * this.#entryCount * Float64Array.BYTES_PER_ELEMENT;
+    this.#hash.update(this.#bytes.subarray(0, sizeBytes));
+    return this.#hash.digest("hex");
   }
 }

@@ -93,7 +93,7 @@ function aliveSetup() {
   return { counters, monitor, check };
 }
 
-test("a thread that stands still is told after its own number of checks, and until it moves", () => {
+test("a thread that stands still is told after its own number of checks, until it moves", () => {
   const { counters, check } = aliveSetup();
   counters.fill(1);
   const faults = [check(), check(), check(), check(), check()];

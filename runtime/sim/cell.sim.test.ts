@@ -42,9 +42,9 @@ test("another seed is another storm", () => {
 test("the five storms of every build together meet each fault, each mood and each key", () => {
   const all = [1, 2, 3, 4, 5].map(stormOf);
   const struck = new Set(
-    all.flatMap(({ weather, strikeCounts }) =>
+    all.flatMap(({ weather, strikeCount }) =>
       weather.faults
-        .filter((_, index) => strikeCounts[index]! > 0)
+        .filter((_, index) => strikeCount[index]! > 0)
         .map((text) => text.split(":")[0]!),
     ),
   );

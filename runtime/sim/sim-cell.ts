@@ -130,7 +130,7 @@ export type StormResult = {
   readonly records: readonly Float64Array[];
   readonly moods: StormPolicyPort["counts"];
   /** Samples struck by each fault, in the order of the weather. */
-  readonly strikeCounts: readonly number[];
+  readonly strikeCount: readonly number[];
   readonly log: InputLog;
   readonly beats: Beats;
 };
@@ -207,9 +207,9 @@ export function runStorm(base: RobotProfile, seed: number, tickCount: number): S
     const truth = { tick, nowNs, seenNs, isStopped, isStart, positionRad, readingRadMax };
     checker.check(listener.sent, truth);
   }
-  const strikeCounts = watched.faulty.faults.map((fault) => fault.hitCount);
+  const strikeCount = watched.faulty.faults.map((fault) => fault.hitCount);
   const records = ticks.dump();
-  return { weather, checker, core, records, moods: policy.counts, strikeCounts, log, beats };
+  return { weather, checker, core, records, moods: policy.counts, strikeCount, log, beats };
 }
 
 /** The recorded inputs of a storm through a fresh core: its tick records, in order. */
