@@ -1,6 +1,6 @@
-// ArmRig: the real control core over an arm in physics, in virtual time, for tests that look at what
-// the arm truly does. Wired as a lockstep run is; positions come from the physics, never from the
-// core's own records.
+// ArmRig: the real control core over an arm in physics, in virtual time, for tests that look at
+// what the arm truly does. Wired as a lockstep run is; positions come from the physics, never from
+// the core's own records.
 
 import { SimBackend } from "../hal/sim-backend.ts";
 import type { Mujoco } from "../hal/mujoco/engine.ts";

@@ -118,6 +118,10 @@ describe.each(presets)("%s", (preset) => {
     });
     expect(extraRad).toBeLessThan(EXTRA_DROOP_RAD_MAX);
   }, 3_600_000);
+});
+
+describe.each(presets)("%s", (preset) => {
+  const { robot } = loadDeployment(preset);
 
   test("every joint reaches 0.9 of its highest speed through the gate", () => {
     const shares = robot.joints.map((joint, index) => {

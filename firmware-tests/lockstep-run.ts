@@ -24,7 +24,7 @@ class Text {
 
 export type LockstepRun = RunJson & { readonly exitCode: number };
 
-/** `args` as after `holdfast run --time lockstep --json`; `onHandle` sees the run before it begins. */
+/** `args` follow `holdfast run --time lockstep --json`; `onHandle` sees the run as it begins. */
 export async function lockstepRun(
   args: readonly string[],
   onHandle: (handle: RunHandle) => void = () => undefined,

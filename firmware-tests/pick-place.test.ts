@@ -1,6 +1,6 @@
-// The scripted expert at its task, in physics, from the command line's own options: over many seeds
-// it must bring the cube to the goal and leave it there, with stiff servos, soft ones, and soft ones
-// that carry a payload. Success is what the task's judge says, which sees only the physics.
+// The scripted expert at its task, in physics, from the command line's own options: over many
+// seeds it must bring the cube to the goal and leave it there, with stiff servos, soft ones, and
+// soft ones that carry a payload. Success is what the task's judge says: it sees only physics.
 
 import { expect, test } from "bun:test";
 import { isLong, noteFigure } from "./figures.ts";

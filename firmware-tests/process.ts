@@ -1,9 +1,9 @@
-// ProgramRun: the program as a process of its own, for tests that need real threads, signals, streams
-// and exit codes. Each one gets a runtime and a state folder of its own, so that it neither sees nor
-// leaves anything of a person's own runs.
+// ProgramRun: the program as a process of its own, for tests that need real threads, signals,
+// streams and exit codes. A test gets a runtime and a state folder of its own, so that it neither
+// sees nor leaves anything of a person's own runs.
 //
-// Nothing here waits for a length of time: a test waits for a text, a fact or the end. Only a process
-// that hangs is killed, which its signal then shows.
+// Nothing here waits for a length of time: a test waits for a text, a fact or the end. Only a
+// process that hangs is killed, which its signal then shows.
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -64,7 +64,6 @@ export type RunJson = {
   readonly ticks: number;
   readonly rate_asked_hz: number;
   readonly rate_achieved_hz: number;
-  readonly lost_records: number;
   readonly wake_us: Percentiles;
   readonly work_us: Percentiles;
   readonly sample_age_us: Percentiles;

@@ -1,6 +1,6 @@
 // Sweep: a policy that takes the arm from one pose to another as fast as its profile allows: full
-// acceleration, full speed, full deceleration. A policy of the tests, so that no plan of the product
-// decides how fast the product is asked to go.
+// acceleration, full speed, full deceleration. A policy of the tests, so that no plan of the
+// product decides how fast the product is asked to go.
 
 import type { ChunkView } from "../runtime/contracts/action.ts";
 import { SequenceAllocator } from "../runtime/contracts/policy.ts";

@@ -1,7 +1,7 @@
 // Proves that the binary is whole: copied alone into an empty folder, with an empty environment, it
-// does there what the source does here. Lockstep gives the same trace, streaming starts every thread,
-// serves its page and picture, a user's policy file loads, and the binary for other machines runs
-// under emulation where that is installed.
+// does there what the source does here. Lockstep gives the same trace, streaming starts every
+// thread and serves its page and picture, a user's policy file loads, and the binary for other
+// machines runs under emulation where that is installed.
 
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,8 @@ export function createPolicy(context) {
     reset(epoch, given) { allocator = given; },
     act(state) {
       const values = writer.begin(state, allocator);
-      for (let row = 0; row < writer.horizon; row += 1) values.set(state.command, row * writer.width);
+      for (let row = 0; row < writer.horizon; row += 1)
+        values.set(state.command, row * writer.width);
       return writer.chunk;
     },
   };

@@ -43,7 +43,7 @@ export async function buildTarget(target: BuildTarget): Promise<string> {
   mkdirSync(join(ROOT, "dist"), { recursive: true });
   const built = join(scratch, target.file);
   const result = await runCommand(
-    [process.execPath, "build", ...(await entryPoints()), ...buildOptions(bun, built)],
+    [process.execPath, "build", ...(await entryPoints()), ...buildOptions(target, bun, built)],
     { secondsMax: BUILD_SECONDS_MAX },
   );
   if (result.code !== 0 || !existsSync(built)) {
@@ -61,8 +61,10 @@ async function entryPoints(): Promise<string[]> {
   return ["runtime/main.ts", ...workers];
 }
 
-const buildOptions = (bun: string, file: string): readonly string[] => [
+const buildOptions = (target: BuildTarget, bun: string, file: string): readonly string[] => [
   ...["--compile", "--minify", "--bytecode", "--format=esm", "--sourcemap=inline"],
+  // Without a target, `process.arch` of the machine that builds is folded in.
+  `--target=${target.bunPackage.replace("aarch64", "arm64")}`,
   // Without these two the binary would run a preload of the folder it is started in.
   ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
   ...["--root", "runtime", `--compile-executable-path=${bun}`, "--outfile", file],

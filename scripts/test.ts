@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, runCommand } from "./child-process.ts";
 import { JunitError, readJunit } from "./junit.ts";
+import { LONG_FIGURES } from "./long-report.ts";
 import { optionalParts } from "./optional-parts.ts";
 
 type Outcome = {
@@ -132,6 +133,7 @@ function allStages(given: Arguments): Stage[] {
     command("format and lint", 60, packageTool("biome", "check", "--error-on-warnings", ".")),
     command("promises and switches", 120, packageTool("oxlint", "--type-aware", "--deny-warnings")),
     testStage(given),
+    ...(given.long ? [command("long report", 60, [BUN, "scripts/long-report.ts"])] : []),
     coverageStage,
     command("allocation", 600, [BUN, "scripts/alloc.ts"]),
     buildStage,
@@ -175,7 +177,11 @@ function readArguments(given: readonly string[]): Arguments {
 
 if (import.meta.main) {
   const given = readArguments(process.argv.slice(2));
-  if (given.long) process.env["HOLDFAST_LONG"] = "1";
+  if (given.long) {
+    process.env["HOLDFAST_LONG"] = "1";
+    process.env["HOLDFAST_LONG_REPORT"] = LONG_FIGURES;
+    rmSync(LONG_FIGURES, { force: true });
+  }
   mkdirSync(RESULTS, { recursive: true });
   const stages = given.paths.length > 0 ? [testStage(given)] : allStages(given);
   process.exit((await runStages(stages)) ? 0 : 1);

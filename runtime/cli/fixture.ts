@@ -2,7 +2,7 @@
 // keeps what was written, and a context whose folders are the test's own.
 
 import { EventEmitter } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { evidenceNames } from "../contracts/evidence.ts";
@@ -132,6 +132,7 @@ export type FakeContext = CommandContext & {
 /** A user whose runtime folder is new and empty. */
 export function freshUser(): CommandContext["user"] {
   const folder = mkdtempSync(join(tmpdir(), "hf-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return { uid: process.getuid?.() ?? 0, environment: { XDG_RUNTIME_DIR: folder } };
 }
 

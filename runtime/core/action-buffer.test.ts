@@ -80,8 +80,11 @@ function bufferOf(policy: Partial<RobotProfile["policy"]> = {}, joints = [testJo
   };
 }
 
-test("without a decision there is no action", () => {
+test("without a decision there is no action, before the first epoch as after it", () => {
   expect(bufferOf().at(0)).toBe("no_action");
+  const command = commandVec(new Float64Array(1));
+  const buffer = new ActionBuffer(testProfile(), FINGERPRINT, command, new EvidenceLog());
+  expect(buffer.sampleInto(new ActionSample(1), instant(0))).toBe(Reason.NoAction);
 });
 
 test("a chunk whose time has come is active at once, and the buffer keeps its own copy", () => {
@@ -188,6 +191,14 @@ test("a chunk whose time has come is not replaced by one that is still to come",
   expect([40, 99, 100].map(at)).toEqual([20, 20, 30]);
 });
 
+test("a parked chunk that is replaced by one for now never took over", () => {
+  const { put, at, events } = bufferOf();
+  put({ seq: 1, fromMs: 40 }, 0);
+  put({ seq: 2, fromMs: 40, rows: () => 20 }, 40);
+  expect(at(40)).toBe(20);
+  expect(events()).toEqual(["accepted 1", "accepted 2", "preempted 1", "activated 2"]);
+});
+
 test("a takeover is told in one sample, whether it came at once or was scheduled", () => {
   const { put, at, sample } = bufferOf();
   put({ seq: 1 }, 0);
@@ -260,10 +271,12 @@ test("what a chunk may say: the edges that are still accepted", () => {
     { horizon: 1 },
     { untilMs: 10.000_001 },
     { seq: 1e15 },
-    // Rows and columns beyond the stated size are nobody's business.
-    { horizon: 2, rows: (row) => (row < 2 ? 0 : Number.NaN) },
   ];
   for (const shape of accepted) expect(bufferOf().put(shape, 10)).toBe("accepted");
+  // What lies beyond the stated rows is nobody's business.
+  const chunk = chunkOf();
+  chunk.values[4] = Number.NaN;
+  expect(bufferOf().buffer.put(chunk, instant(0))).toBe(Evidence.Accepted);
 });
 
 test("the first thing that is wrong names the refusal: epoch, order, adapter, schema …", () => {
@@ -323,7 +336,9 @@ test("the gate's refusal to begin voids the active chunk under its own name, onc
 test("linear: row i is the target at its own time, lines between, the last row holds", () => {
   const { put, at, sample } = bufferOf({ interpolation: "linear" });
   put({ untilMs: 200, rows: (row) => row * row }, 0);
-  expect([0, 5, 20, 30, 50, 60, 70, 100].map(at)).toEqual([0, 0.25, 1, 2.5, 6.5, 9, 9, 9]);
+  expect([0, 5, 20, 30].map(at)).toEqual([0, 0.25, 1, 2.5]);
+  expect(sample.row).toBe(1);
+  expect([50, 60, 70, 100].map(at)).toEqual([6.5, 9, 9, 9]);
   expect(sample.row).toBe(3);
 });
 
@@ -333,23 +348,26 @@ test("several joints are read by row and column", () => {
   put({ width: 2, rows: (row, joint) => 10 * row + joint }, 0);
   at(30);
   expect([...sample.values]).toEqual([15, 16]);
-  expect(put({ seq: 2, width: 2, rows: (_, j) => (j === 1 ? Number.NaN : 0) }, 30)).toBe(
-    "rejected_not_finite",
-  );
+  const last = (row: number, joint: number) => (row === 3 && joint === 1 ? Number.NaN : 0);
+  expect(put({ seq: 2, width: 2, rows: last }, 30)).toBe("rejected_not_finite");
 });
 
 test("offsets of position joints count from the command at takeover, velocities stay", () => {
-  const joints = [testJoint({ name: "a" }), testJoint({ name: "b", command: "velocity" })];
-  const { put, at, sample, command } = bufferOf({}, joints);
-  command.set([1, 1]);
-  const offsets = { width: 2, rows: (row: number) => row / 4 };
+  const joints = [
+    testJoint({ name: "a" }),
+    testJoint({ name: "b", command: "velocity" }),
+    testJoint({ name: "c" }),
+  ];
+  const { buffer, put, at, sample, command } = bufferOf({}, joints);
+  const offsets = { width: 3, rows: (row: number, joint: number) => row / 4 + joint };
   put({ ...offsets, fromMs: 20, slots: { base: ChunkBase.TakeoverCommand } }, 0);
-  command.set([3, 1]);
-  at(40);
-  expect([...sample.values]).toEqual([3.25, 0.25]);
-  command.set([9, 9]);
+  command.set([3, 1, 5]);
+  at(20);
+  expect([...sample.values]).toEqual([3, 1, 7]);
+  expect(buffer.active.record[ChunkSlot.base]).toBe(ChunkBase.Absolute);
+  command.set([9, 9, 9]);
   at(60);
-  expect([...sample.values]).toEqual([3.5, 0.5]);
+  expect([...sample.values]).toEqual([3.5, 1.5, 7.5]);
 });
 
 test("linear offsets that arrive late go on from the command: nothing is caught up", () => {
@@ -361,11 +379,11 @@ test("linear offsets that arrive late go on from the command: nothing is caught 
 
 test("held offsets that arrive late move by the row at hand alone, the first row by itself", () => {
   const rows = (row: number) => [1, 3, 6, 10][row]!;
-  const starts = [0, 19, 20, 45, 79].map((arrivesMs) => {
+  const starts = [0, 19, 20, 45, 79].map((lateMs) => {
     const { put, at, command } = bufferOf();
     command[0] = 100;
-    put({ rows, slots: { base: ChunkBase.TakeoverCommand } }, arrivesMs);
-    return at(arrivesMs);
+    put({ fromMs: 40, rows, slots: { base: ChunkBase.TakeoverCommand } }, 40 + lateMs);
+    return at(40 + lateMs);
   });
   expect(starts).toEqual([101, 101, 102, 103, 104]);
   const { put, at, command } = bufferOf();

@@ -83,7 +83,6 @@ export class ActionBuffer {
     this.#promoteDue(nowNs);
     if (this.#hasActive && nowNs >= this.#active.validUntilNs) {
       this.#hasActive = false;
-      this.#hasFading = false;
       this.#note(Evidence.Expired, this.#active, nowNs);
     }
     out.tookOver = false;
@@ -105,7 +104,6 @@ export class ActionBuffer {
   voidActive(why: Evidence, nowNs: Instant): void {
     if (!this.#hasActive) return;
     this.#hasActive = false;
-    this.#hasFading = false;
     this.#note(why, this.#active, nowNs);
   }
 
@@ -117,8 +115,6 @@ export class ActionBuffer {
     this.#acceptedSeq = 0;
     this.#hasActive = false;
     this.#hasScheduled = false;
-    this.#hasFading = false;
-    this.#tookOver = false;
   }
 
   // Comparisons are written so that a NaN is refused.
@@ -224,10 +220,7 @@ export class ActionBuffer {
   #blendInto(out: CommandVec, nowNs: Instant): void {
     if (!this.#hasFading) return;
     const share = (nowNs - this.#active.record[ChunkSlot.activatedNs]!) / this.#blendNs;
-    if (share >= 1 || nowNs >= this.#fading.validUntilNs) {
-      this.#hasFading = false;
-      return;
-    }
+    if (share >= 1 || nowNs >= this.#fading.validUntilNs) return;
     const old = this.#scratch;
     this.#readInto(old, this.#fading, nowNs);
     for (let joint = 0; joint < this.#jointCount; joint += 1) {

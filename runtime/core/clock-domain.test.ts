@@ -64,6 +64,45 @@ test.each([200e-6, 90e-6, -90e-6, -200e-6])("a drift of %d is followed for minut
   }
 });
 
+test("without jitter a known drift leaves an error of rounding alone", () => {
+  for (const drift of [200e-6, -200e-6]) {
+    const errors = errorsOf({ ...usb, drift, jitterNs: 0 }, 40, 1);
+    for (const errorNs of errors.slice(12 * 200)) {
+      expect(Math.abs(errorNs - usb.delayNs)).toBeLessThan(20);
+    }
+  }
+});
+
+test("the drift is the least-squares slope of the minima of the closed seconds", () => {
+  const random = new SeededRandom(11);
+  const converter = new ClockDomainConverter();
+  const minima = new Map<number, readonly [number, number]>();
+  for (let ms = 0; ms < 25_000; ms += 10) {
+    const delayNs = Math.round(50_000 * random.exponential());
+    converter.convert(ms * MS, instant(ms * MS + delayNs));
+    const second = Math.floor(ms / 1_000);
+    if (delayNs < (minima.get(second)?.[1] ?? Infinity)) minima.set(second, [ms * MS, delayNs]);
+    const closed = Array.from(minima.values()).slice(0, -1).slice(-9);
+    if (ms % 1_000 !== 0 || closed.length < 3) continue;
+    const meanT = closed.reduce((sum, [t]) => sum + t, 0) / closed.length;
+    const meanD = closed.reduce((sum, [, d]) => sum + d, 0) / closed.length;
+    const top = closed.reduce((sum, [t, d]) => sum + (t - meanT) * (d - meanD), 0);
+    const slope = top / closed.reduce((sum, [t]) => sum + (t - meanT) ** 2, 0);
+    expect(converter.driftRatio).toBeCloseTo(slope, 12);
+  }
+});
+
+test("fewer than three closed seconds tell no drift", () => {
+  const converter = new ClockDomainConverter();
+  const drifts: number[] = [];
+  for (let deviceNs = 0; deviceNs <= 3 * S; deviceNs += 0.5 * S) {
+    converter.convert(deviceNs, instant(Math.round(deviceNs * (1 + 100e-6))));
+    drifts.push(converter.driftRatio);
+  }
+  expect(drifts.slice(0, 6)).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(drifts[6]).toBeCloseTo(100e-6, 9);
+});
+
 test("before the drift is known a stamp errs to the old side, and only by the drift", () => {
   const errors = errorsOf({ ...usb, drift: 200e-6, jitterNs: 0 }, 12, 1);
   for (const errorNs of errors) {
@@ -111,9 +150,10 @@ test("a version names each new estimate: one a second, and one for a restart", (
 
 test("a device that restarts gets a new offset at once", () => {
   const converter = new ClockDomainConverter();
-  for (let trueNs = 0; trueNs < 20 * S; trueNs += 5 * MS) {
-    converter.convert(trueNs, instant(trueNs + 1 * MS));
+  for (let deviceNs = 0; deviceNs < 20 * S; deviceNs += 5 * MS) {
+    converter.convert(deviceNs, instant(Math.round(1.0001 * deviceNs) + 1 * MS));
   }
+  expect(converter.driftRatio).toBeCloseTo(100e-6, 9);
   // It counts from zero again at session time 25 s.
   const stamps = [0, 5 * MS, 10 * MS].map((deviceNs) => {
     const receiveNs = instant(25 * S + deviceNs + 1 * MS);
@@ -131,11 +171,13 @@ test("a sample that transport has shuffled keeps its place in time and restarts 
   const { version } = converter;
   const stampNs = converter.convert(2 * S - 50 * MS, instant(2 * S + 3 * MS));
   expect(stampNs as number).toBe(2 * S - 49 * MS);
+  // As far back as transport shuffles, and not one nanosecond further.
+  const edgeNs = 2 * S - 5 * MS - 100 * MS;
+  expect(converter.convert(edgeNs, instant(2 * S + 3 * MS)) as number).toBe(edgeNs + 1 * MS);
   expect(converter.version).toBe(version);
-  // The next sample in order is not judged by the shuffled one.
-  expect(converter.convert(2 * S - 60 * MS, instant(2 * S + 4 * MS)) as number).toBe(
-    2 * S - 59 * MS,
-  );
+  const restartNs = instant(2 * S + 4 * MS);
+  expect(converter.convert(edgeNs - 1, restartNs) as number).toBe(restartNs);
+  expect(converter.version).toBe(version + 1);
 });
 
 test("a device clock that jumps ahead is believed at once: only a delay makes a pair late", () => {

@@ -37,7 +37,10 @@ export class ClockDomainConverter {
   convert(deviceNs: number, receiveNs: Instant): Instant {
     if (!(Number.isFinite(deviceNs) && Number.isFinite(receiveNs))) return instant(Number.NaN);
     const restarted = deviceNs < this.#lastDeviceNs - RESTART_NS;
-    if (restarted) this.#count = 0;
+    if (restarted) {
+      this.#count = 0;
+      this.#drift = 0;
+    }
     if (restarted || deviceNs > this.#lastDeviceNs) this.#lastDeviceNs = deviceNs;
     this.#take(deviceNs, receiveNs - deviceNs);
     const stampNs = deviceNs + this.#offsetAt(deviceNs);
@@ -46,12 +49,9 @@ export class ClockDomainConverter {
 
   #take(deviceNs: number, deltaNs: number): void {
     if (this.#count === 0) {
-      this.#newest = 0;
       this.#open(deviceNs, deltaNs);
       this.#count = 1;
-      return;
-    }
-    if (deviceNs >= this.#bucketUntilNs) {
+    } else if (deviceNs >= this.#bucketUntilNs) {
       this.#newest = (this.#newest + 1) % BUCKET_COUNT;
       this.#count = Math.min(this.#count + 1, BUCKET_COUNT);
       this.#open(deviceNs, deltaNs);
@@ -69,32 +69,23 @@ export class ClockDomainConverter {
     this.#version += 1;
   }
 
-  /** Slope of the envelope by least squares over closed buckets, bounded. */
+  /** Slope of the envelope by least squares over closed buckets, bounded. Too few tell nothing. */
   #fitDrift(): void {
     const closed = this.#count - 1;
-    if (closed < 3) {
-      this.#drift = 0;
-      return;
-    }
+    if (closed < 3) return;
     let sumT = 0;
-    let sumD = 0;
-    for (let back = 1; back <= closed; back += 1) {
-      const bucket = this.#bucket(back);
-      sumT += this.#deviceNs[bucket]!;
-      sumD += this.#deltaNs[bucket]!;
-    }
+    for (let back = 1; back <= closed; back += 1) sumT += this.#deviceNs[this.#bucket(back)]!;
     const meanT = sumT / closed;
-    const meanD = sumD / closed;
+    // Times count from their mean, so the mean of the deltas drops out.
     let covariance = 0;
     let variance = 0;
     for (let back = 1; back <= closed; back += 1) {
       const bucket = this.#bucket(back);
       const t = this.#deviceNs[bucket]! - meanT;
-      covariance += t * (this.#deltaNs[bucket]! - meanD);
+      covariance += t * this.#deltaNs[bucket]!;
       variance += t * t;
     }
-    const slope = variance > 0 ? covariance / variance : 0;
-    this.#drift = Math.max(-DRIFT_RATIO_MAX, Math.min(DRIFT_RATIO_MAX, slope));
+    this.#drift = Math.max(-DRIFT_RATIO_MAX, Math.min(DRIFT_RATIO_MAX, covariance / variance));
   }
 
   /** The lowest line of that slope below every bucket's minimum. */

@@ -448,6 +448,15 @@ test("the record of a tick says what came in, what was asked, what left, and eve
   expect(record[TickSlot.repairs]! & 6).toBe(6);
 });
 
+test("the record names the row that applied, and the reason when none did", () => {
+  const rig = new Rig();
+  rig.decide(0.25);
+  rig.reasons(9);
+  expect([rig.fact("row"), rig.fact("reason")]).toEqual([2, Reason.Ok]);
+  rig.reasons(8);
+  expect([rig.fact("seq"), rig.fact("reason")]).toEqual([0, Reason.NoAction]);
+});
+
 test("with nothing asked the record shows the command in its place", () => {
   const rig = new Rig();
   rig.tick();

@@ -179,11 +179,19 @@ test("a lagging source is extrapolated by one period at most, and keeps its stam
   expect(slot("stampNs")).toBe(10 * MS);
 });
 
+test("a source that lags by less than two periods is extrapolated by the rest alone", () => {
+  const { state, tick } = two();
+  for (const ms of [5, 10]) tick(ms, [{ source: 1, ms, values: [ms / 500] }]);
+  for (const ms of [12, 17]) tick(ms, [{ source: 0, ms, values: [ms] }]);
+  expect(state.positionRad[1]).toBeCloseTo(12 / 500, 12);
+  expect(state.positionRad[0]).toBeCloseTo(12, 12);
+});
+
 test("temporal quality falls with the distance of the sources, to zero at the window", () => {
   const { tick, slot } = two();
-  tick(0, [{ source: 1, ms: 0, values: [0] }]);
+  tick(40, [{ source: 1, ms: 40, values: [0] }]);
   expect(slot("qualityTemporalRatio")).toBe(0);
-  const ratios = [0, 25, 50, 100, 150].map((ms) => {
+  const ratios = [40, 65, 90, 140, 190].map((ms) => {
     tick(ms, [{ source: 0, ms, values: [0] }]);
     return slot("qualityTemporalRatio");
   });
@@ -192,7 +200,9 @@ test("temporal quality falls with the distance of the sources, to zero at the wi
 
 test("before every joint was read there is no fresh state, and no quality", () => {
   const { state, tick, slot } = one();
+  state.record[StateSlot.hypothesis] = 1;
   tick(0, []);
+  expect([slot("hypothesis"), slot("qualityTemporalRatio")]).toEqual([0, 0]);
   tick(5, [{ ms: 5, values: [1, 2], mask: 1 }]);
   expect(state.stampNs as number).toBe(-Infinity);
   expect(state.freshness(instant(5 * MS))).toBe(Reason.StaleState);

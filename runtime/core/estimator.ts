@@ -150,7 +150,6 @@ export class StateEstimator {
 
   #positionAt(joint: number, alignNs: number): number {
     const stampNs = this.#jointStampNs[joint]!;
-    if (stampNs === alignNs || stampNs === -Infinity) return this.#positionRad[joint]!;
     const buffer = this.#buffers[this.#jointSource[joint]!]!;
     if (stampNs > alignNs) {
       return buffer.valueAt(this.#jointSlot[joint]!, alignNs, this.#positionRad[joint]!);

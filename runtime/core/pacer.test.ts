@@ -47,7 +47,8 @@ function streaming(originMs = 0) {
 }
 
 test("ticks fall on the grid from its origin, whatever the work within a period", () => {
-  const { tick } = streaming(100);
+  const { tick, pacer } = streaming(100);
+  expect(pacer.originNs as number).toBe(100 * MS);
   const ticks = [0, 1, 4.9].map((workMs) => tick(workMs, 0));
   expect(ticks).toEqual([
     { ms: 105, lateMs: 0, missed: 0, workMs: 0 },
@@ -125,6 +126,7 @@ test("lockstep: one grant is one tick from time zero, and no grant is the end", 
   );
   const times = Array.from({ length: 4 }, () => pacer.next() as number);
   expect(times).toEqual([0, 5 * MS, 10 * MS, STOPPED]);
+  expect(STOPPED).toBeLessThan(0);
   expect([pacer.lateNs as number, pacer.missedTicks, pacer.workNs as number]).toEqual([0, 0, 0]);
 });
 

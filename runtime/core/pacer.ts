@@ -73,10 +73,8 @@ export class StreamingPacer implements Pacer {
 
   /** Never a burst of catch-up ticks: beats that are wholly over are counted and left out. */
   #skipMissed(nowNs: number): void {
-    const missed = Math.floor((nowNs - this.#dueNs) / this.#periodNs);
-    this.missedTicks = missed > 0 ? missed : 0;
-    if (missed <= 0) return;
-    this.#dueNs += missed * this.#periodNs;
+    this.missedTicks = Math.max(0, Math.floor((nowNs - this.#dueNs) / this.#periodNs));
+    this.#dueNs += this.missedTicks * this.#periodNs;
   }
 }
 

@@ -65,7 +65,7 @@ export class RunStats implements TickSink {
       if (reason === Reason.NoAction && inMotion) this.coverageGapCount += 1;
     }
     this.#lastReason = reason;
-    if (this.#pathCount === 0 || mode !== this.#path[this.#pathCount - 1]) this.#turn(mode);
+    if (mode !== this.#path[this.#pathCount - 1]) this.#turn(mode);
     this.#countRepairs(record[TickSlot.repairs]!);
   }
 

@@ -51,11 +51,19 @@ test("an empty buffer was never sampled, holds nothing and delivered nothing", (
   const buffer = newBuffer();
   expect({
     stampNs: buffer.newestStampNs as number,
+    fromFuture: buffer.fromFuture,
     holds: buffer.holds(0),
     delivered: buffer.deliveredRatio(0),
     slope: buffer.slopePerS(0),
     value: buffer.valueAt(0, 0, 7),
-  }).toEqual({ stampNs: -Infinity, holds: false, delivered: 0, slope: 0, value: 7 });
+  }).toEqual({
+    stampNs: -Infinity,
+    fromFuture: false,
+    holds: false,
+    delivered: 0,
+    slope: 0,
+    value: 7,
+  });
 });
 
 test("a sample enters only with a later stamp; an older one is counted, an equal one not", () => {

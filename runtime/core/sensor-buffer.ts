@@ -107,24 +107,22 @@ export class SensorBuffer {
     const newestNs = this.stampNs[this.#newest]!;
     let count = 0;
     let sumT = 0;
-    let sumX = 0;
     for (let back = 0; back < this.count; back += 1) {
       const at = this.slot(back);
       if (!this.#takesPart(at, reading)) continue;
       count += 1;
       sumT += (this.stampNs[at]! - newestNs) / 1e9;
-      sumX += this.payload[at * this.payloadCount + reading]!;
     }
     if (count < 2) return 0;
     const meanT = sumT / count;
-    const meanX = sumX / count;
+    // Times count from their mean, so the mean of the readings drops out.
     let covariance = 0;
     let variance = 0;
     for (let back = 0; back < this.count; back += 1) {
       const at = this.slot(back);
       if (!this.#takesPart(at, reading)) continue;
       const t = (this.stampNs[at]! - newestNs) / 1e9 - meanT;
-      covariance += t * (this.payload[at * this.payloadCount + reading]! - meanX);
+      covariance += t * this.payload[at * this.payloadCount + reading]!;
       variance += t * t;
     }
     return covariance / variance;

@@ -1,0 +1,16 @@
+// Policy files that do wrong, by what each does; `fixtures/` has them. A run is given the path, as
+// a user would give it.
+
+const path = (url: URL): string => url.pathname;
+
+export const fixturePolicies = {
+  throws: path(new URL("./fixtures/policy-throws.ts", import.meta.url)),
+  rubbish: path(new URL("./fixtures/policy-rubbish.ts", import.meta.url)),
+  loops: path(new URL("./fixtures/policy-loops.ts", import.meta.url)),
+  neverAnswers: path(new URL("./fixtures/policy-never-answers.ts", import.meta.url)),
+  exits: path(new URL("./fixtures/policy-exits.ts", import.meta.url)),
+  throwsLater: path(new URL("./fixtures/policy-throws-later.ts", import.meta.url)),
+  breaksControl: path(new URL("./fixtures/policy-breaks-control.ts", import.meta.url)),
+  noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
+  otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
+} as const;
