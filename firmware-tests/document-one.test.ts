@@ -33,7 +33,7 @@ import {
   RecordingSensor,
   ReplayPolicyPort,
   ReplaySensor,
-} from "../runtime/core/input-log.ts";
+} from "../runtime/record/input-log.ts";
 import { LockstepPacer, ReplayPacer, runLoop } from "../runtime/core/pacer.ts";
 import type { Pacer } from "../runtime/core/pacer.ts";
 import { ActionAdapter, commandFingerprint } from "../runtime/policy/adapter.ts";

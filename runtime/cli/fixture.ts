@@ -9,7 +9,7 @@ import { evidenceNames } from "../contracts/evidence.ts";
 import { Mode } from "../contracts/mode.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
-import { RunStats } from "../core/run-stats.ts";
+import { RunStats } from "../record/run-stats.ts";
 import type { CommandContext, StartRun } from "./command-context.ts";
 import type { TextOut } from "./output.ts";
 import type { RunReport } from "./report.ts";

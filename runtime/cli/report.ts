@@ -6,7 +6,7 @@ import { evidenceNames } from "../contracts/evidence.ts";
 import { Mode, modeNames } from "../contracts/mode.ts";
 import { REASON_COUNT, reasonNames } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
-import type { RunStats } from "../core/run-stats.ts";
+import type { RunStats } from "../record/run-stats.ts";
 import type { RunOptions } from "./run-options.ts";
 
 export type TaskOutcome = {

@@ -4,7 +4,7 @@
 import { Mode, modeNames } from "../contracts/mode.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
-import type { RunStats } from "../core/run-stats.ts";
+import type { RunStats } from "../record/run-stats.ts";
 import { Fault, faultNames } from "../../safety/faults.ts";
 import type { TaskOutcome } from "./report.ts";
 import type { RunStatus } from "./run-handle.ts";

@@ -6,8 +6,8 @@ import { EvidenceSlot, EVIDENCE_SLOT_COUNT, evidenceNames } from "../contracts/e
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
-import { RunStats } from "../core/run-stats.ts";
-import { TraceHash } from "../core/trace-hash.ts";
+import { RunStats } from "../record/run-stats.ts";
+import { TraceHash } from "../record/trace-hash.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
 import { AskWord } from "../shm/ask-word.ts";

@@ -168,10 +168,11 @@ test("velocity is the least-squares slope over the last eight samples", () => {
   for (let index = 0; index < 40; index += 1) {
     const ms = 5 * index + random.next();
     const rad = 0.002 * ms + 0.01 * random.normal();
-    give(buffer, { ms, at: [0, rad] });
+    give(buffer, { ms, at: [-rad, rad] });
     points.push([ms / 1e3, rad]);
     const expected = points.length < 2 ? 0 : leastSquares(points.slice(-8));
     expect(buffer.slopePerS(1)).toBeCloseTo(expected, 6);
+    expect(buffer.slopePerS(0)).toBeCloseTo(-expected, 6);
   }
 });
 

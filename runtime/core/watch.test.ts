@@ -14,7 +14,7 @@ import type { AliveRow } from "./alive.ts";
 import { EvidenceLog } from "./evidence-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 import { DeadlineMonitor } from "./timing.ts";
-import { TraceHash } from "./trace-hash.ts";
+import { TraceHash } from "../record/trace-hash.ts";
 
 const base = testProfile();
 /** Late above 12 ms; more than 2 misses in 5 ticks are too many. */

@@ -8,7 +8,7 @@ import { FaultySensor } from "../../hal/fault-injector.ts";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { KinematicRobot } from "../../hal/kinematic-robot.ts";
 import type { RobotActuator, RobotSensor } from "../../hal/robot.ts";
-import { CommandView, commandSlotCount } from "../contracts/command.ts";
+import { CommandSlot, CommandView, commandSlotCount } from "../contracts/command.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { SampleSlot } from "../contracts/sample.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
@@ -33,7 +33,7 @@ import {
   ReplayCuePort,
   ReplayPolicyPort,
   ReplaySensor,
-} from "../core/input-log.ts";
+} from "../record/input-log.ts";
 import { ReplayPacer, runLoop, tickTimeNs } from "../core/pacer.ts";
 import { controlTick } from "../core/tick.ts";
 import { StormChecker } from "./storm-checker.ts";
@@ -197,15 +197,21 @@ export function runStorm(base: RobotProfile, seed: number, tickCount: number): S
   const checker = new StormChecker(robot);
   for (let tick = 0; tick < tickCount; tick += 1) {
     const nowNs = instant(beats.nowNs[tick]!);
-    operator.press();
+    operator.press(tick);
     listener.sent = [];
     core.timing.note(beats.lateNs[tick]!, beats.missedTicks[tick]!, 0);
     controlTick(core, nowNs);
     const { seenNs } = watched;
-    const { isStopped, isStart } = operator;
+    const { isStopped, isStart, stoppedTick } = operator;
     const { positionRad } = body;
-    const truth = { tick, nowNs, seenNs, isStopped, isStart, positionRad, readingRadMax };
-    checker.check(listener.sent, truth);
+    const record = listener.sent[0]?.record;
+    const decidedTick = policy.decidedTick(
+      record?.[CommandSlot.epoch] ?? -1,
+      record?.[CommandSlot.seq] ?? -1,
+    );
+    const pressed = { isStopped, isStart, stoppedTick };
+    const facts = { tick, nowNs, seenNs, decidedTick, positionRad, readingRadMax };
+    checker.check(listener.sent, { ...facts, ...pressed });
   }
   const strikeCount = watched.faulty.faults.map((fault) => fault.hitCount);
   const records = ticks.dump();

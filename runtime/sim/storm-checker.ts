@@ -22,6 +22,10 @@ export type TickTruth = {
   readonly seenNs: Float64Array;
   /** A stop that the operator has not taken back by a reset and a start. */
   readonly isStopped: boolean;
+  /** The last tick before which the operator pressed stop; -1 before the first. */
+  readonly stoppedTick: number;
+  /** The tick in which the decision behind this tick's motion was made. */
+  readonly decidedTick: number;
   /** The operator pressed start before this tick. */
   readonly isStart: boolean;
   /** Where the joints are. */
@@ -97,6 +101,8 @@ export class StormChecker {
     const mode = command.record[8]; // the slot a driver reads, not the name the core gives it
     must(mode === Mode.Running || mode === Mode.Degraded, tick, -1, "motion in a mode without");
     must(!truth.isStopped, tick, -1, "motion after a stop that nobody took back");
+    const isNewer = truth.decidedTick > truth.stoppedTick;
+    must(isNewer, tick, -1, "motion on a decision from before a stop");
     must(!isBlind, tick, -1, "motion of a blind robot");
   }
 

@@ -5,36 +5,53 @@ import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import type { SeededRandom } from "../contracts/seeded-random.ts";
 
+/** Of one in a hurry: every decision from before the stop would still be valid. */
+const RESET_TICKS = 2;
+const START_TICKS = 4;
+
 export class StormOperator implements CuePort {
   /** A stop stands until a reset and, after it, a start. */
   isStopped = false;
   isStart = false;
+  /** The last tick before which stop was pressed; -1 before the first. */
+  stoppedTick = -1;
   readonly #random: SeededRandom;
   readonly #ratio: number;
   #pressed: OperatorCue = OperatorCue.None;
   #wasReset = false;
+  #isHasty = false;
 
   constructor(random: SeededRandom, ratio: number) {
     this.#random = random;
     this.#ratio = ratio;
   }
 
-  /** Decides what is pressed before the next tick. */
-  press(): void {
-    const draw = this.#random.next() / this.#ratio;
-    this.#pressed = OperatorCue.None;
-    if (draw < 0.001) this.#pressed = OperatorCue.Stop;
-    else if (draw < 0.002) this.#pressed = OperatorCue.MainSlow;
-    else if (draw < 0.003) this.#pressed = OperatorCue.PolicyLost;
-    else if (draw < 0.0032) this.#pressed = OperatorCue.Suspended;
-    else if (draw < 0.015) this.#pressed = OperatorCue.Reset;
-    else if (draw < 0.04) this.#pressed = OperatorCue.Start;
+  /** Decides what is pressed before this tick. */
+  press(tick: number): void {
+    this.#pressed = this.#choose(tick);
     this.isStart = this.#pressed === OperatorCue.Start;
     if (this.#pressed === OperatorCue.Stop) {
       this.isStopped = true;
+      this.stoppedTick = tick;
       this.#wasReset = false;
     } else if (this.#pressed === OperatorCue.Reset) this.#wasReset = true;
     else if (this.isStart && this.#wasReset) this.isStopped = false;
+  }
+
+  #choose(tick: number): OperatorCue {
+    const draw = this.#random.next() / this.#ratio;
+    const sinceStop = tick - this.stoppedTick;
+    if (this.#isHasty && sinceStop === RESET_TICKS) return OperatorCue.Reset;
+    if (this.#isHasty && sinceStop === START_TICKS) return OperatorCue.Start;
+    if (draw < 0.001) {
+      this.#isHasty = this.#random.next() < 0.5;
+      return OperatorCue.Stop;
+    }
+    if (draw < 0.002) return OperatorCue.MainSlow;
+    if (draw < 0.003) return OperatorCue.PolicyLost;
+    if (draw < 0.0032) return OperatorCue.Suspended;
+    if (draw < 0.015) return OperatorCue.Reset;
+    return draw < 0.04 ? OperatorCue.Start : OperatorCue.None;
   }
 
   takeCue(): OperatorCue {

@@ -51,6 +51,7 @@ export class StormPolicyPort implements PolicyPort {
     future: 0,
     twice: 0,
   };
+  readonly #decidedTicks = new Map<string, number>();
   readonly #profile: RobotProfile;
   readonly #fingerprint: number;
   readonly #random: SeededRandom;
@@ -60,7 +61,7 @@ export class StormPolicyPort implements PolicyPort {
   #stampNs = 0;
   #epoch = 0;
   #seq = 0;
-  #tick = 0;
+  #tick = -1;
   #askedNs = -1;
   #repeat = false;
   #centred = false;
@@ -79,6 +80,11 @@ export class StormPolicyPort implements PolicyPort {
     return this.#fingerprint;
   }
 
+  /** The tick in which a decision was made; -1 for one that never was. */
+  decidedTick(epoch: number, seq: number): number {
+    return this.#decidedTicks.get(`${epoch} ${seq}`) ?? -1;
+  }
+
   takeChunk(nowNs: Instant): boolean {
     if (this.#repeat) {
       this.#repeat = false; // the same decision again, as a confused link delivers it
@@ -87,7 +93,7 @@ export class StormPolicyPort implements PolicyPort {
     if (nowNs === this.#askedNs) return false;
     this.#askedNs = nowNs;
     this.#tick += 1;
-    if (this.#tick % TICKS_PER_ACT !== 1) return false;
+    if (this.#tick % TICKS_PER_ACT !== 0) return false;
     return this.#decide(nowNs);
   }
 
@@ -110,6 +116,7 @@ export class StormPolicyPort implements PolicyPort {
     const { chunk } = this;
     const { horizon, dtNs, anchoring } = this.#profile.policy;
     this.#seq += 1;
+    this.#decidedTicks.set(`${this.#epoch} ${this.#seq}`, this.#tick);
     chunk.begin(this.#epoch, this.#seq, horizon, this.#commandRad.length, dtNs);
     chunk.record[ChunkSlot.schemaFingerprint] = this.#fingerprint;
     chunk.record[ChunkSlot.stateStampNs] = this.#stampNs;

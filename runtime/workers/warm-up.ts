@@ -10,7 +10,7 @@ import { duration, instant } from "../contracts/units.ts";
 import { ControlCore } from "../core/core.ts";
 import { EvidenceLog } from "../core/evidence-log.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
-import { ALL_ALIVE } from "../core/input-log.ts";
+import { ALL_ALIVE } from "../record/input-log.ts";
 import { tickTimeNs } from "../core/pacer.ts";
 import { controlTick } from "../core/tick.ts";
 import { commandFingerprint } from "../policy/adapter.ts";

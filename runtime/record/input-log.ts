@@ -13,7 +13,7 @@ import type { CuePort } from "../contracts/mode.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
 import type { Instant } from "../contracts/units.ts";
-import type { AliveFaults } from "./core.ts";
+import type { AliveFaults } from "../core/core.ts";
 
 /** What one call of a port brought in. */
 type Sample = { readonly source: number; readonly record: Float64Array };

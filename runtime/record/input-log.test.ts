@@ -16,10 +16,10 @@ import { KinematicRobot } from "../../hal/kinematic-robot.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
 import { IdlePolicyPort } from "../policy/idle-port.ts";
 import { loadRobot } from "../profile/load.ts";
-import { ControlCore } from "./core.ts";
-import type { CoreParts } from "./core.ts";
-import { EvidenceLog } from "./evidence-log.ts";
-import { FlightRecorder } from "./flight-recorder.ts";
+import { ControlCore } from "../core/core.ts";
+import type { CoreParts } from "../core/core.ts";
+import { EvidenceLog } from "../core/evidence-log.ts";
+import { FlightRecorder } from "../core/flight-recorder.ts";
 import {
   ALL_ALIVE,
   DiscardingActuator,
@@ -34,7 +34,7 @@ import {
   ReplayPolicyPort,
   ReplaySensor,
 } from "./input-log.ts";
-import { ReplayPacer, runLoop } from "./pacer.ts";
+import { ReplayPacer, runLoop } from "../core/pacer.ts";
 
 const robot = loadRobot("so101");
 const layout = new StateLayout(robot, robot.sources, "");

@@ -6,7 +6,7 @@ import { REASON_COUNT, Reason } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
 import { repairNames } from "../contracts/command.ts";
-import { DeadlineHistogram } from "./histogram.ts";
+import { DeadlineHistogram } from "../core/histogram.ts";
 
 /** Modes kept in the path; a run with more than this is told by its last ones. */
 const PATH_COUNT_MAX = 256;
