@@ -399,6 +399,22 @@ test("absolute rows that arrive late are not moved", () => {
   expect(at(45)).toBe(2);
 });
 
+test("a late chunk of offsets goes on from the command and never catches up", () => {
+  const { put, at, command } = bufferOf({ interpolation: "linear" });
+  command.set([3]);
+  const slots = { base: ChunkBase.TakeoverCommand };
+  put({ fromMs: 0, rows: (row) => row, slots }, 25);
+  expect([25, 30, 40].map(at)).toEqual([3, 3.25, 3.75]);
+});
+
+test("a late chunk of held offsets keeps the motion of the row under way", () => {
+  const { put, at, command } = bufferOf({});
+  command.set([3]);
+  const slots = { base: ChunkBase.TakeoverCommand };
+  put({ fromMs: 0, rows: (row) => row + 1, slots }, 25);
+  expect([25, 45].map(at)).toEqual([4, 5]);
+});
+
 test("a blend fades from the old chunk to the new one over its stated time", () => {
   const { put, at } = bufferOf({ blendNs: milliseconds(40) });
   put({ seq: 1, untilMs: 500, rows: () => 0 }, 0);
