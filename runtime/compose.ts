@@ -84,6 +84,8 @@ export class StreamingThreads {
   readonly #cues: RingWriter;
   readonly #workers = new Map<ThreadName, Worker>();
   readonly #exits: Promise<void>[] = [];
+  readonly #ready = new Set<ThreadName>();
+  readonly #going = new Set<ThreadName>();
   readonly #note: (text: string) => void;
   #onEnd: (end: ThreadEnd) => void = () => undefined;
   #stopping = false;
@@ -127,6 +129,10 @@ export class StreamingThreads {
     this.#stopping = true;
     this.words.requestStop(StopLevel.motion);
     this.words.requestStop(StopLevel.records);
+    // A thread that was never set going looks at no stop word: it has nothing to end in order.
+    for (const [name, worker] of this.#workers) {
+      if (this.#ready.has(name) && !this.#going.has(name)) await worker.terminate();
+    }
     const all = Promise.all(this.#exits).then(() => true);
     return Promise.race([all, after(STOP_MS_MAX).then(() => false)]);
   }
@@ -172,6 +178,7 @@ export class StreamingThreads {
     try {
       await Promise.race([ready, late]);
       isReady = true;
+      this.#ready.add(name);
     } finally {
       clearTimeout(slow);
       late.catch(() => undefined); // settled by the race already
@@ -186,6 +193,7 @@ export class StreamingThreads {
       worker?.on("message", (message: WorkerMessage) => {
         if (message.kind === "running") resolve(message);
       });
+      this.#going.add(name);
       worker?.postMessage("go");
     });
   }

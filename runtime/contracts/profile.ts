@@ -91,6 +91,7 @@ export type SimProfile = {
   readonly actuators: ActuatorPreset;
   readonly camera: CameraProfile | undefined;
   readonly payloadKg: number;
+  readonly payloadKgMax: number;
 };
 
 export type RobotProfile = {

@@ -6,6 +6,7 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Policy } from "../contracts/policy.ts";
 import type { PolicyContext } from "./context.ts";
+import { errorText } from "./error-text.ts";
 import { PolicyError } from "./policy-error.ts";
 import { createPolicy } from "./registry.ts";
 
@@ -34,7 +35,7 @@ async function importModule(path: string): Promise<Record<string, unknown>> {
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (error) {
-    throw refusal(path, "a module that loads", textOf(error), error);
+    throw refusal(path, "a module that loads", errorText(error), error);
   }
 }
 
@@ -42,7 +43,7 @@ async function build(path: string, create: () => unknown): Promise<unknown> {
   try {
     return await create();
   } catch (error) {
-    throw refusal(path, "createPolicy to return a policy", textOf(error), error);
+    throw refusal(path, "createPolicy not to throw", errorText(error), error);
   }
 }
 
@@ -65,10 +66,6 @@ function kindOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   const keys = Object.keys(value).join(", ");
   return keys === "" ? "an object without any" : `an object with ${keys}`;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function refusal(path: string, expected: string, found: string, cause?: unknown): PolicyError {

@@ -17,6 +17,7 @@ import type { Instant } from "../contracts/units.ts";
 import type { ActionAdapter } from "./adapter.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
 import type { LatencyModel } from "./latency.ts";
+import { errorText } from "./error-text.ts";
 import { PolicyError } from "./policy-error.ts";
 
 export type RunnerOptions = {
@@ -214,7 +215,7 @@ export class PolicyRunner {
   #admit(chunk: ChunkView | null, state: StateView, actNs: Instant, readyNs: Instant): Reason {
     if (chunk === null) return Reason.Ok;
     if (!(chunk instanceof ChunkView)) {
-      this.#noteError(new Error("act answered neither a chunk, nor null, nor a promise of one"));
+      this.#lastError = "act answered neither a chunk, nor null, nor a promise of one";
       return Reason.PolicyThrew;
     }
     const place = this.#queue.add(readyNs);
@@ -235,6 +236,6 @@ export class PolicyRunner {
   }
 
   #noteError(error: unknown): void {
-    this.#lastError = error instanceof Error ? error.message : String(error);
+    this.#lastError = errorText(error);
   }
 }

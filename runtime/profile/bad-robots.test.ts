@@ -137,6 +137,8 @@ const badRows: readonly BadRow[] = [
    "sim.model: expected a model file, found nothing at robots/nix.xml"],
   ["physics_step_ms: 2.5", "physics_step_ms: 2.4", "2.4",
    "sim.physics_step_ms: expected a divisor of the control period (5 ms), found 2.4"],
+  ["payload_kg: 0.01", "payload_kg: 0.6", "0.6\n",
+   "sim.payload_kg: expected at most payload_kg_max (0.5), found 0.6"],
   ["payload_kg: 0.01", "payload_kg: -1", "-1\n",
    "sim.payload_kg: expected at least 0, found -1"],
   ["default_actuators: soft", "default_actuators: sift", "sift",

@@ -144,6 +144,7 @@ function buildSim(tree: Tree, modelXml: string, modelPath: string): SimProfile {
     actuators: buildPreset(tree, tree.text("/sim/default_actuators")),
     camera: tree.has("/sim/camera") ? buildCamera(tree) : undefined,
     payloadKg: tree.number("/sim/payload_kg"),
+    payloadKgMax: tree.number("/sim/payload_kg_max"),
   };
 }
 

@@ -35,6 +35,8 @@ export const builtinFiles: ReadonlyMap<string, string> = new Map(
 
 /** Names that may be given instead of a path, for robots and their deployments. */
 export const robotNames: readonly string[] = namesIn(/^profiles\/(?:deployments\/)?([^/]+)\.yaml$/);
+/** Those of them that are robots: what a deployment may name. */
+export const plainRobotNames: readonly string[] = namesIn(/^profiles\/([^/]+)\.yaml$/);
 /** Names that may be given instead of a path, for tasks. */
 export const taskNames: readonly string[] = namesIn(/^profiles\/tasks\/([^/]+)\.yaml$/);
 

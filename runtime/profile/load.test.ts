@@ -89,6 +89,7 @@ test("a checked robot has every field of its file", () => {
       actuators: { name: "soft", stiffnessNmPerRad: [35, 36], dampingNmSPerRad: [0.8, 0] },
       camera: { id: "scene", widthPx: 224, heightPx: 225, periodNs: 50_000_000 },
       payloadKg: 0.01,
+      payloadKgMax: 0.5,
     },
   });
 });
@@ -189,11 +190,17 @@ test("a deployment file names its robot by path and its problems by place", () =
     expected: '"soft"',
     found: '"hard"',
   });
+  expect(bad("robot: so102\n")).toMatchObject({ line: 5, field: "robot", found: '"so102"' });
+  expect(bad("robot: so101\npayload_kg: 0.3\n")).toMatchObject({
+    line: 6,
+    field: "payload_kg",
+    expected: "at most payload_kg_max of so101 (0.25)",
+  });
   expect(bad("robot: document-one\npayload_kg: 1\n")).toMatchObject({
     line: 6,
     field: "payload_kg",
   });
-  expect(bad("robot: so101-servo\n")).toMatchObject({ file: "so101-servo", line: 0 });
+  expect(bad("robot: so101-servo\n")).toMatchObject({ file: "sites/mine.yaml", line: 5 });
   expect(bad("robot: so101\ntask: pickplace\n")).toMatchObject({ line: 6, field: "task" });
 });
 

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { DeploymentProfile, RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { buildDeployment, buildPreset, buildRobot, buildTask } from "./build.ts";
 import type { DeploymentChoice } from "./build.ts";
-import { builtinFiles, robotNames, taskNames } from "./builtin.ts";
+import { builtinFiles, plainRobotNames, robotNames, taskNames } from "./builtin.ts";
 import { findProfile, isPath, readDisk } from "./files.ts";
 import type { ReadText, Source } from "./files.ts";
 import { oneOf } from "./problem.ts";
@@ -100,6 +100,10 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   checkTaskName(tree, "/task");
   tree.throwProblems();
   const choice = buildDeployment(tree);
+  if (!isPath(choice.robot) && !plainRobotNames.includes(choice.robot)) {
+    tree.report("/robot", `${oneOf(plainRobotNames, choice.robot)}, or a path`);
+    tree.throwProblems();
+  }
   const robotPath = isPath(choice.robot) ? beside(tree.file, choice.robot) : choice.robot;
   const source = findProfile(robotPath, robotNames, ["profiles"], readText);
   const robotTree = new Tree(source.path, source.text);
@@ -136,6 +140,10 @@ function applyChoice(
   const presets = robotTree.each("/sim/actuators").map((at) => robotTree.text(`${at}/name`));
   if (actuators !== undefined && !presets.includes(actuators)) {
     tree.report("/actuators", oneOf(presets, actuators));
+    tree.throwProblems();
+  }
+  if (payloadKg !== undefined && payloadKg > sim.payloadKgMax) {
+    tree.report("/payload_kg", `at most payload_kg_max of ${robot.name} (${sim.payloadKgMax})`);
     tree.throwProblems();
   }
   const chosen = actuators === undefined ? sim.actuators : buildPreset(robotTree, actuators);

@@ -123,6 +123,10 @@ function checkSim(tree: Tree, joints: readonly string[]): void {
     const expected = `a divisor of the control period (${periodNs / NS_PER_MS} ms)`;
     tree.report("/sim/physics_step_ms", expected);
   }
+  const payloadKgMax = tree.number("/sim/payload_kg_max");
+  if (tree.number("/sim/payload_kg") > payloadKgMax) {
+    tree.report("/sim/payload_kg", `at most payload_kg_max (${payloadKgMax})`);
+  }
   checkUnique(tree, "/sim/actuators", "name");
   const presets = tree.each("/sim/actuators");
   for (const preset of presets) {
