@@ -265,6 +265,10 @@ export class SafetyGate {
   #seed(state: StateView): void {
     this.#limiter.seed(state.positionRad);
     this.#seeded = true;
+    // Goal := present, for whoever builds on the command before the next approval.
+    for (let joint = 0; joint < this.command.length; joint += 1) {
+      this.command[joint] = this.#limiter.command[joint]!;
+    }
     for (let row = 0; row < this.#historyRows; row += 1) this.#remember();
   }
 

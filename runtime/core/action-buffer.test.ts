@@ -370,11 +370,11 @@ test("offsets of position joints count from the command at takeover, velocities 
   expect([...sample.values]).toEqual([3.5, 1.5, 7.5]);
 });
 
-test("linear offsets that arrive late go on from the command: nothing is caught up", () => {
+test("linear offsets that arrive late go on one period from the command: nothing is caught up", () => {
   const { put, at, command } = bufferOf({ interpolation: "linear" });
   command[0] = 3;
   put({ rows: (row) => row, slots: { base: ChunkBase.TakeoverCommand } }, 30);
-  expect([30, 40, 50, 60, 75].map(at)).toEqual([3, 3.5, 4, 4.5, 4.5]);
+  expect([30, 40, 50, 60, 75].map(at)).toEqual([3.25, 3.75, 4.25, 4.75, 4.75]);
 });
 
 test("held offsets that arrive late move by the row at hand alone, the first row by itself", () => {
@@ -397,14 +397,6 @@ test("absolute rows that arrive late are not moved", () => {
   command[0] = 100;
   put({ rows: (row) => row }, 45);
   expect(at(45)).toBe(2);
-});
-
-test("a late chunk of offsets goes on from the command and never catches up", () => {
-  const { put, at, command } = bufferOf({ interpolation: "linear" });
-  command.set([3]);
-  const slots = { base: ChunkBase.TakeoverCommand };
-  put({ fromMs: 0, rows: (row) => row, slots }, 25);
-  expect([25, 30, 40].map(at)).toEqual([3, 3.25, 3.75]);
 });
 
 test("a late chunk of held offsets keeps the motion of the row under way", () => {
@@ -504,4 +496,18 @@ test("over random walks the two slots answer as a model that remembers everythin
       expect(at(nowMs)).toBe(model.at(nowMs));
     }
   }
+});
+
+test("a velocity that goes on from chunk to chunk goes on without a stumble", () => {
+  const { put, at, command } = bufferOf({ interpolation: "linear" });
+  const slots = { base: ChunkBase.TakeoverCommand };
+  const sent: number[] = [];
+  for (let tick = 0; tick < 24; tick += 1) {
+    // A chunk of constant speed every 20 ms, a quarter of a row late, one row of 20 ms being 1.
+    if (tick % 4 === 0)
+      put({ seq: tick + 1, fromMs: 5 * tick - 5, rows: (row) => row, slots }, 5 * tick);
+    command[0] = at(5 * tick);
+    sent.push(command[0]);
+  }
+  expect(sent).toEqual(sent.map((_, tick) => (tick + 1) / 4));
 });

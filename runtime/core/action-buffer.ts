@@ -13,7 +13,6 @@ import type { RobotProfile } from "../contracts/profile.ts";
 import { Reason } from "../contracts/reason.ts";
 import { ACTION_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
 import { FUTURE_NS_MAX } from "../contracts/state.ts";
-import { instant } from "../contracts/units.ts";
 import type { CommandVec, Instant } from "../contracts/units.ts";
 
 export class ActionBuffer {
@@ -23,6 +22,7 @@ export class ActionBuffer {
   readonly #isPosition: Uint8Array;
   readonly #linear: boolean;
   readonly #blendNs: number;
+  readonly #periodNs: number;
   /** Live view of the last approved command: the base of chunks that integrate velocities. */
   readonly #command: CommandVec;
 
@@ -52,6 +52,7 @@ export class ActionBuffer {
     );
     this.#linear = profile.policy.interpolation === "linear";
     this.#blendNs = profile.policy.blendNs;
+    this.#periodNs = profile.periodNs;
     this.#command = command;
   }
 
@@ -177,21 +178,27 @@ export class ActionBuffer {
   }
 
   /**
-   * Offsets become positions that go on from the command at takeover. What a late chunk wanted to
-   * have moved before that is left out: the command never jumps to catch up.
+   * Offsets become positions that go on from the command at takeover, which was for one period ago.
+   * What a late chunk wanted to have moved before that is left out: the command never jumps to
+   * catch up, and a motion that goes on from chunk to chunk keeps its speed.
    */
   #rebase(nowNs: Instant): void {
-    const { values, horizon, record } = this.#active;
+    const { values, horizon, dtNs, record } = this.#active;
     const width = this.#jointCount;
     const base = this.#scratch;
-    this.#readInto(base, this.#active, this.#linear ? nowNs : instant(nowNs - this.#active.dtNs));
-    const begun = this.#linear || nowNs - this.#active.validFromNs >= this.#active.dtNs;
+    const sinceNs = nowNs - this.#active.validFromNs;
+    const row = Math.min(Math.floor(sinceNs / dtNs), horizon - 1);
+    // A held row contains its own motion; between linear rows the motion is under way.
+    const fromRow = this.#linear ? Math.max(0, Math.min(row, horizon - 2)) : row - 1;
+    const share = this.#linear ? (sinceNs - fromRow * dtNs - this.#periodNs) / dtNs : 0;
     for (let joint = 0; joint < width; joint += 1) {
-      base[joint] = this.#command[joint]! - (begun ? base[joint]! : 0);
+      const from = fromRow < 0 ? 0 : values[fromRow * width + joint]!;
+      const next = Math.min(fromRow + 1, horizon - 1) * width + joint;
+      base[joint] = this.#command[joint]! - (from + (values[next]! - from) * share);
     }
-    for (let row = 0; row < horizon; row += 1) {
+    for (let at = 0; at < horizon; at += 1) {
       for (let joint = 0; joint < width; joint += 1) {
-        const index = row * width + joint;
+        const index = at * width + joint;
         if (this.#isPosition[joint] === 1) values[index] = values[index]! + base[joint]!;
       }
     }
@@ -203,7 +210,7 @@ export class ActionBuffer {
     const width = this.#jointCount;
     const { values, horizon, dtNs } = chunk;
     const sinceNs = nowNs - chunk.validFromNs;
-    const row = Math.max(0, Math.min(Math.floor(sinceNs / dtNs), horizon - 1));
+    const row = Math.min(Math.floor(sinceNs / dtNs), horizon - 1);
     const here = row * width;
     if (!this.#linear || row === horizon - 1) {
       for (let joint = 0; joint < width; joint += 1) out[joint] = values[here + joint]!;

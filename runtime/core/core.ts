@@ -112,6 +112,7 @@ export class ControlCore {
     this.beginEpoch(nowNs);
     this.robot.observeInto(this.snapshot, nowNs);
     this.estimator.estimateInto(this.state, this.snapshot, nowNs);
+    if (this.state.freshness(nowNs) === Reason.Ok) this.gate.rearm(this.state);
     this.#publish(-1);
   }
 

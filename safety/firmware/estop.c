@@ -178,7 +178,8 @@ static void prove(estop_t* const self, const uint32_t now_us)
 /// The button's edge; in a bench build the flag's edge too. A level never counts.
 static bool is_reset_edge(estop_t* const self)
 {
-    const bool asked  = self->config->reset_from_link && (self->link.flags & ESTOP_FLAG_RESET) != 0u;
+    const bool held   = (self->link.flags & ESTOP_FLAG_RESET) != 0u;
+    const bool asked  = self->config->reset_from_link && held;
     const bool edge   = asked && !self->reset_asked;
     self->reset_asked = asked;
     return edge || self->inputs.reset_edge;

@@ -1,6 +1,6 @@
-/// E-stop core: the modes of the chip that holds the robot's power. Pure: no registers, no clock, no
-/// globals, no heap, no floating point, no recursion. The board file samples pins, hands over the
-/// bytes of the line and drives the outputs with what `estop_step` returns, and with nothing else.
+/// E-stop core: the modes of the chip that holds the robot's power. Pure: no registers, no clock,
+/// no globals, no heap, no floating point, no recursion. The board file samples pins, hands over
+/// the bytes of the line and drives the outputs with what `estop_step` returns, and nothing else.
 
 #ifndef ESTOP_H
 #define ESTOP_H

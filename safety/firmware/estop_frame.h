@@ -1,5 +1,5 @@
-/// Frames of the e-stop line, byte by byte as PROTOCOL.md has them: COBS, a header after AUTOSAR E2E
-/// profile 4, big-endian fields. Pure: bytes go in and out, and nothing here decides anything.
+/// Frames of the e-stop line, byte by byte as PROTOCOL.md has them: COBS, a header after AUTOSAR
+/// E2E profile 4, big-endian fields. Pure: bytes go in and out, and nothing here decides anything.
 
 #ifndef ESTOP_FRAME_H
 #define ESTOP_FRAME_H
@@ -100,7 +100,8 @@ bool estop_decode_byte(estop_decoder_t* decoder, uint8_t byte);
 
 /// Reads the frame that just ended and clears the decoder. GOOD means intact: CORRUPT, FOREIGN,
 /// FORGED, MALFORMED and IGNORED are the other results. `out` is written only when intact.
-estop_verdict_t estop_take_answer(estop_decoder_t* decoder, const uint8_t* key, estop_answer_t* out);
+estop_verdict_t estop_take_answer(estop_decoder_t* decoder, const uint8_t* key,
+                                  estop_answer_t* out);
 
 /// Writes a status as it goes over the line, and returns ESTOP_STATUS_WIRE_BYTES.
 uint8_t estop_pack_status(const estop_status_t* status, const uint8_t* key, uint8_t* wire);

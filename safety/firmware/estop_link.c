@@ -114,7 +114,8 @@ void estop_link_watch(estop_link_t* const self, const uint32_t now_us, const uin
 uint32_t estop_link_ask(estop_link_t* const self, const uint32_t now_us)
 {
     const uint32_t word = estop_mix(self->boot_nonce ^ estop_mix(self->question_count + 1u));
-    estop_question_t* const question = &self->questions[self->question_count % ESTOP_QUESTION_COUNT];
+    estop_question_t* const question =
+        &self->questions[self->question_count % ESTOP_QUESTION_COUNT];
     question->word     = word;
     question->asked_us = now_us;
     self->question_count++;

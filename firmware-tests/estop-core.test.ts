@@ -1,0 +1,272 @@
+// The firmware's core on this machine, where it is quick: the vectors of the codec, frames with
+// flipped bits, false trips over many beats, and the constants that no shipped board has.
+
+import { describe, expect, test } from "bun:test";
+import { EstopCore, EstopView } from "../hal/ffi/estop-core.ts";
+import type { EstopConfig } from "../hal/ffi/estop-core.ts";
+import { EstopBuild, EstopFlag, EstopInput, EstopMode } from "../runtime/contracts/estop-codes.ts";
+import { EstopOutput, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import { estopCauseNames, estopModeNames } from "../runtime/contracts/estop-codes.ts";
+import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
+import { StatusReader } from "../runtime/contracts/estop-frame.ts";
+import { SWITCHES_AT_REST } from "./estop-bench.ts";
+import { CoreBench, SHIPPED } from "./estop-core-bench.ts";
+import { answerOf, EstopHost } from "./estop-host.ts";
+import { hasHostCompiler, hostLibrary } from "./firmware-build.ts";
+import vectors from "./vectors/estop-frames.json";
+
+const IS_LONG = process.env["HOLDFAST_LONG"] === "1";
+const MS = 1_000;
+const { ButtonAClosed, ButtonBClosed } = EstopInput;
+const BUTTON = ButtonAClosed | ButtonBClosed;
+const NONCE = 0x1234_abcd;
+const noKey = new Uint8Array(8);
+const key = Uint8Array.from(Buffer.from(vectors.key, "hex"));
+
+/** A core that has asked its first question, and that question. */
+function asking(keyed: boolean, ownKey: Uint8Array): { core: EstopCore; status: EstopStatus } {
+  const core = new EstopCore(hostLibrary(keyed), SHIPPED, ownKey, NONCE, 1, 0);
+  const status = new EstopStatus();
+  const reader = new StatusReader(keyed ? ownKey : null);
+  const wire = core.statusWire.slice(0, core.status(0));
+  const verdicts = [...wire].map((byte) => reader.takeInto(status, byte));
+  expect(verdicts.filter((verdict) => verdict !== EstopVerdict.Pending)).toEqual([0]);
+  return { core, status };
+}
+
+/** The wire of a good first answer to a status. */
+function goodWire(status: EstopStatus, ownKey: Uint8Array | null): Uint8Array {
+  const writer = new AnswerWriter(ownKey);
+  const wire = new Uint8Array(writer.wireSizeBytes);
+  const { bootNonce, question, counter: questionId } = status;
+  const tickIndex = 77;
+  const answer = answerOf(question, tickIndex);
+  const fields = { bootNonce, questionId, tickIndex, answer, counter: 0xff01 };
+  writer.writeInto(wire, Object.assign(new EstopAnswer(), fields));
+  return wire;
+}
+
+function told(bench: CoreBench, host: EstopHost): string {
+  const { mode, cause } = host.status;
+  return `${estopModeNames[mode]} ${estopCauseNames[cause]} ${bench.outputs}`;
+}
+
+function rig(changes: Partial<EstopConfig>): { bench: CoreBench; host: EstopHost } {
+  const bench = new CoreBench({ ...SHIPPED, ...changes });
+  return { bench, host: new EstopHost(bench) };
+}
+
+function codec(): void {
+  test("the core's CRC and answers are those of the vectors", () => {
+    const { core } = asking(false, noKey);
+    const crcs = vectors.crc.map(({ bytes }) =>
+      core.crc(Uint8Array.from(Buffer.from(bytes, "hex"))),
+    );
+    expect(crcs).toEqual(vectors.crc.map(({ crc }) => crc));
+    const answers = vectors.folds.map(({ question, tickIndex }) => core.fold(question, tickIndex));
+    expect(answers).toEqual(vectors.folds.map(({ answer }) => answer));
+    core.free();
+  });
+
+  test("the first status says power_on, the constants, a nonce and a question", () => {
+    const { core, status } = asking(false, noKey);
+    const { question, ...rest } = status;
+    expect(question).toBeGreaterThan(0);
+    expect(rest).toEqual({
+      counter: 0,
+      bootNonce: NONCE,
+      tickIndex: 0,
+      badCount: 0,
+      silenceMs: 25,
+      stopMs: 300,
+      cutDelayMs: 0,
+      discrepancyMs: 100,
+      build: EstopBuild.ChainFitted,
+      mode: EstopMode.Tripped,
+      cause: 1,
+      lastBad: 0,
+      failCount: 5,
+      inputs: EstopInput.ResetPressed | EstopInput.ReadBackA | EstopInput.ReadBackB,
+      outputs: 0,
+      proofStep: 0,
+      hostMode: 0,
+    });
+    core.free();
+  });
+
+  for (const keyed of [false, true]) {
+    test(`the core reads an answer ${keyed ? "with" : "without"} a tag, and no other key's`, () => {
+      const { core, status } = asking(keyed, key);
+      const verdictOf = (wire: Uint8Array) => {
+        core.receive(wire, 1_000);
+        const view = core.refreshView();
+        return [view[EstopView.failCount], view[EstopView.lastBad]];
+      };
+      const otherKey = keyed ? noKey : null;
+      const refused = keyed ? EstopVerdict.Forged : EstopVerdict.Corrupt;
+      const other = keyed ? goodWire(status, otherKey) : goodWire(status, key);
+      expect(verdictOf(other)).toEqual([6, refused]);
+      expect(verdictOf(goodWire(status, keyed ? key : null))).toEqual([5, refused]);
+      core.free();
+    });
+  }
+
+  test("questions never repeat within a boot, nor do two boots ask the same", () => {
+    const words = new Set<number>();
+    for (const nonce of [1, 2]) {
+      const core = new EstopCore(hostLibrary(false), SHIPPED, noKey, nonce, 1, 0);
+      const reader = new StatusReader(null);
+      const status = new EstopStatus();
+      for (let index = 0; index < 70_000; index += 1) {
+        const size = core.status(index * 5_000);
+        for (let at = 0; at < size; at += 1) reader.takeInto(status, core.statusWire[at]!);
+        words.add(status.question);
+      }
+      core.free();
+    }
+    // Two boots meet in a question by chance about once in a million.
+    expect(words.size).toBeGreaterThanOrEqual(140_000 - 5);
+  });
+}
+
+function robustness(): void {
+  const flips = [1, 2, 3];
+  test.each(flips)("none of all answers with %d flipped bits on the line is taken", (count) => {
+    const { core, status } = asking(false, noKey);
+    const wire = goodWire(status, null);
+    expect([core.flipAll(wire, 0, 1_000), core.flipAll(wire, count, 1_000)]).toEqual([1, 0]);
+    core.free();
+  });
+
+  const rounds = IS_LONG ? 100_000_000 : 1_000_000;
+  test(`none of ${rounds} answers with up to five random flipped bits is taken`, () => {
+    const { core, status } = asking(false, noKey);
+    expect(core.flipRandom(goodWire(status, null), rounds, 1, 1_000)).toBe(0);
+    core.free();
+  }, 600_000);
+
+  const beats = IS_LONG ? 10_000_000 : 500_000;
+  test(`${beats} beats, up to 2 ms late and one in a thousand lost, never trip`, () => {
+    const soak = (count: number, lostOf: number, jitterUs: number) => {
+      const { bench, host } = rig({});
+      host.arm();
+      const survived = bench.soak(count, 2_463_534_242, lostOf, jitterUs);
+      bench.close();
+      return survived;
+    };
+    expect(soak(beats, 1_000, 2_000)).toBe(beats);
+    // Every second frame lost, and a lag that makes the gap too long, must trip.
+    expect(soak(1_000, 1, 18_000)).toBeLessThan(1_000);
+  }, 600_000);
+}
+
+function constants(): void {
+  const wrong: [keyof EstopConfig, number, number][] = [
+    ["silenceMs", 9, 10],
+    ["silenceMs", 1_001, 1_000],
+    ["stopMs", 9, 10],
+    ["stopMs", 10_001, 10_000],
+    ["cutDelayMs", 501, 500],
+    ["discrepancyMs", 19, 20],
+    ["discrepancyMs", 201, 200],
+    ["settleMs", 4, 9],
+    ["settleMs", 201, 200],
+  ];
+  test.each(wrong)("a build with %s of %d never arms, one with %d may", (name, bad, good) => {
+    const never = rig({ [name]: bad });
+    never.host.beats(10);
+    never.host.flags = EstopFlag.Proof;
+    never.host.beats(10);
+    expect(told(never.bench, never.host)).toBe("TRIPPED bad_config 0");
+    const may = rig({ [name]: good });
+    may.host.arm();
+    expect(told(may.bench, may.host)).toBe("ARMED none 3");
+  });
+
+  test("with a cut delay, silence is latched at once and cuts when the delay is over", () => {
+    const { bench, host } = rig({ cutDelayMs: 200 });
+    host.arm();
+    const fromUs = host.lastBeatUs;
+    host.pause(30 * MS);
+    expect(told(bench, host)).toBe("CUTTING silence 3");
+    host.beats(20);
+    host.pressReset();
+    expect(told(bench, host)).toBe("CUTTING silence 3");
+    host.beats(10);
+    expect(told(bench, host)).toBe("TRIPPED silence 0");
+    const lateMs = (bench.edges.at(-1)!.atUs - fromUs) / MS - 225;
+    expect([lateMs >= 0, lateMs <= 1]).toEqual([true, true]);
+  });
+
+  test("a stop within a cut delay, and a silence within SS1-t, end with the earlier of the two", () => {
+    const ends = (changes: Partial<EstopConfig>, first: "button" | "silence") => {
+      const { bench, host } = rig(changes);
+      host.arm();
+      const fromUs = bench.nowUs;
+      if (first === "silence") host.pause(30 * MS);
+      bench.switches &= ~BUTTON;
+      if (first === "button") host.beats(4);
+      host.pause(600 * MS);
+      return Math.round((bench.edges.at(-1)!.atUs - fromUs) / MS);
+    };
+    // The last beat comes one period before, or with four beats after.
+    expect(ends({ cutDelayMs: 500, stopMs: 100 }, "silence")).toBe(30 + 3 + 100);
+    expect(ends({ cutDelayMs: 50, stopMs: 300 }, "silence")).toBe(25 - 4 + 50);
+    expect(ends({ cutDelayMs: 500, stopMs: 300 }, "button")).toBe(3 + 300);
+    expect(ends({ cutDelayMs: 50, stopMs: 300 }, "button")).toBe(15 + 1 + 25 + 50);
+  });
+
+  test("the discrepancy limit is a constant of the build", () => {
+    for (const discrepancyMs of [20, 200]) {
+      const { bench, host } = rig({ discrepancyMs, stopMs: 1_000 });
+      host.arm();
+      const fromUs = bench.nowUs;
+      bench.switches &= ~ButtonBClosed;
+      host.beats(60);
+      expect(told(bench, host)).toBe("TRIPPED discrepancy 0");
+      const lateMs = (bench.edges.at(-1)!.atUs - fromUs) / MS - discrepancyMs;
+      expect([lateMs >= 2.4, lateMs <= 4]).toEqual([true, true]);
+    }
+  });
+
+  test("without a chain fitted its input means nothing", () => {
+    const { bench, host } = rig({ buildBits: 0 });
+    bench.switches = BUTTON;
+    host.arm();
+    expect([told(bench, host), host.status.build]).toEqual(["ARMED none 3", 0]);
+  });
+
+  test("the link's reset counts only in a bench build, and only as an edge", () => {
+    for (const [buildBits, ends] of [
+      [EstopBuild.ChainFitted, "WAIT_RESET none 0"],
+      [EstopBuild.ChainFitted | EstopBuild.ResetFromLink, "ARMED none 3"],
+    ] as const) {
+      const { bench, host } = rig({ buildBits });
+      host.flags = EstopFlag.Reset;
+      host.prove();
+      host.flags = EstopFlag.Reset;
+      host.beats(20);
+      expect(told(bench, host)).toBe("WAIT_RESET none 0");
+      host.flags = 0;
+      host.beats(4);
+      host.flags = EstopFlag.Reset;
+      host.beats(4);
+      expect([told(bench, host), host.status.build]).toEqual([ends, buildBits]);
+    }
+  });
+
+  test("the switches at rest are the ones that allow arming", () => {
+    const { bench, host } = rig({});
+    expect(bench.switches).toBe(SWITCHES_AT_REST);
+    host.arm();
+    expect(bench.outputs).toBe(EstopOutput.Both);
+  });
+}
+
+if (hasHostCompiler) {
+  describe("codec", codec);
+  describe("robustness", robustness);
+  describe("constants", constants);
+} else {
+  test.skip("the core on this machine: sudo apt-get install gcc make libc6-dev", () => {});
+}

@@ -1,0 +1,30 @@
+// Builds the e-stop firmware for tests, once per process: the core as a library of this machine, the
+// random walk under sanitizers, and the image of the chip. A compiler that is missing skips what
+// needs it; the committed image needs none.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "..");
+export const FIRMWARE = join(ROOT, "safety/firmware");
+export const FIRMWARE_OUT = join(ROOT, ".cache/firmware");
+
+export const hasHostCompiler = ["make", "cc"].every((name) => Bun.which(name) !== null);
+export const hasAvrCompiler = hasHostCompiler && Bun.which("avr-gcc") !== null;
+export const hasArmCompiler = hasHostCompiler && Bun.which("arm-none-eabi-gcc") !== null;
+export const hasClang = hasHostCompiler && Bun.which("clang") !== null;
+
+/** Makes one target of the firmware's Makefile, and throws with the compiler's words otherwise. */
+export function makeFirmware(target: string, ...constants: string[]): void {
+  const run = Bun.spawnSync(["make", "-s", "-C", FIRMWARE, target, ...constants]);
+  if (run.exitCode === 0) return;
+  throw new Error(`Cannot make ${target}: ${run.stderr.toString().trim()}`);
+}
+
+/** The core as a library, built now if it is not there yet or older than its sources. */
+export function hostLibrary(keyed: boolean): string {
+  makeFirmware("host");
+  const path = join(FIRMWARE_OUT, keyed ? "libestop_keyed.so" : "libestop.so");
+  if (!existsSync(path)) throw new Error(`Cannot load ${path}: make built no such file`);
+  return path;
+}
