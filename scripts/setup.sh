@@ -55,7 +55,8 @@ fetch_bun() {
       "Remedy: sudo apt-get install npm, or install Bun $BUN_VERSION from https://bun.com"
   say "fetching Bun $BUN_VERSION into .tools/ (about 35 MB, once)"
   # The package itself, not "bun": that one has a postinstall script which moves files.
-  npm install --prefix "$ROOT/.tools" --cache "$ROOT/.tools/npm-cache" --no-audit --no-fund --no-update-notifier --loglevel=error \
+  npm install --prefix "$ROOT/.tools" --cache "$ROOT/.tools/npm-cache" \
+    --no-audit --no-fund --no-update-notifier --loglevel=error \
     "@oven/$BUN_PACKAGE@$BUN_VERSION" >&2 9>&- ||
     fail "Cannot fetch Bun $BUN_VERSION: npm could not install it (its words are above)." \
       "The first run needs the npm registry; later runs work offline"

@@ -5,80 +5,16 @@
 import { expect, test } from "bun:test";
 import { testJoint, testProfile } from "../../safety/fixture.ts";
 import { ActionSample } from "../contracts/action-sample.ts";
-import { ChunkBase, ChunkSlot, ChunkView, HORIZON_MAX } from "../contracts/action.ts";
+import { ChunkBase, ChunkSlot, HORIZON_MAX } from "../contracts/action.ts";
 import { AssertionError } from "../contracts/assert.ts";
-import { Evidence, EvidenceSlot, evidenceNames } from "../contracts/evidence.ts";
-import type { RobotProfile } from "../contracts/profile.ts";
-import { Reason, reasonNames } from "../contracts/reason.ts";
+import { Evidence, evidenceNames } from "../contracts/evidence.ts";
+import { Reason } from "../contracts/reason.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { commandVec, instant, milliseconds } from "../contracts/units.ts";
+import { bufferOf, chunkOf, FINGERPRINT, MS } from "./action-buffer-rig.ts";
+import type { Shape } from "./action-buffer-rig.ts";
 import { ActionBuffer } from "./action-buffer.ts";
 import { EvidenceLog } from "./evidence-log.ts";
-
-const FINGERPRINT = 77;
-const MS = 1e6;
-
-type Rows = (row: number, joint: number) => number;
-type Shape = {
-  readonly seq?: number;
-  readonly epoch?: number;
-  readonly fromMs?: number;
-  readonly untilMs?: number;
-  readonly horizon?: number;
-  readonly width?: number;
-  readonly dtMs?: number;
-  readonly rows?: Rows;
-  /** Slots to overwrite after everything else. */
-  readonly slots?: Partial<Record<keyof typeof ChunkSlot, number>>;
-};
-
-const byRow: Rows = (row) => row;
-
-/** Four rows of 20 ms from time zero, each with its own number, unless said otherwise. */
-function chunkOf(shape: Shape = {}): ChunkView {
-  const { seq = 1, epoch = 1, fromMs = 0, horizon = 4, width = 1, dtMs = 20, rows = byRow } = shape;
-  const chunk = new ChunkView();
-  chunk.begin(epoch, seq, horizon, width, milliseconds(dtMs));
-  chunk.record[ChunkSlot.schemaFingerprint] = FINGERPRINT;
-  const untilMs = shape.untilMs ?? fromMs + horizon * dtMs;
-  chunk.setWindow(instant(fromMs * MS), instant(untilMs * MS));
-  for (let index = 0; index < Math.min(horizon, HORIZON_MAX) * width; index += 1) {
-    chunk.values[index] = rows(Math.floor(index / width), index % width);
-  }
-  for (const [slot, value] of Object.entries(shape.slots ?? {})) {
-    chunk.record[ChunkSlot[slot as keyof typeof ChunkSlot]] = value;
-  }
-  return chunk;
-}
-
-function bufferOf(policy: Partial<RobotProfile["policy"]> = {}, joints = [testJoint()]) {
-  const base = testProfile(joints);
-  const profile = {
-    ...base,
-    policy: { ...base.policy, interpolation: "hold" as const, ...policy },
-  };
-  const command = commandVec(new Float64Array(joints.length));
-  const evidence = new EvidenceLog();
-  const buffer = new ActionBuffer(profile, FINGERPRINT, command, evidence);
-  buffer.syncEpoch(1, instant(0));
-  const sample = new ActionSample(joints.length);
-  return {
-    buffer,
-    command,
-    sample,
-    put: (shape: Shape, nowMs: number) =>
-      evidenceNames[buffer.put(chunkOf(shape), instant(nowMs * MS))],
-    /** The first joint's value at this time, or why there is none. */
-    at: (nowMs: number): number | string => {
-      const reason = buffer.sampleInto(sample, instant(nowMs * MS));
-      return reason === Reason.Ok ? sample.values[0]! : reasonNames[reason];
-    },
-    /** Evidence so far, as "code seq". */
-    events: () =>
-      evidence.dump().map((e) => `${evidenceNames[e[EvidenceSlot.code]!]} ${e[EvidenceSlot.seq]}`),
-    times: () => evidence.dump().map((entry) => entry[EvidenceSlot.nowNs]! / MS),
-  };
-}
 
 test("without a decision there is no action, before the first epoch as after it", () => {
   expect(bufferOf().at(0)).toBe("no_action");
@@ -352,31 +288,6 @@ test("several joints are read by row and column", () => {
   expect(put({ seq: 2, width: 2, rows: last }, 30)).toBe("rejected_not_finite");
 });
 
-test("offsets of position joints count from the command at takeover, velocities stay", () => {
-  const joints = [
-    testJoint({ name: "a" }),
-    testJoint({ name: "b", command: "velocity" }),
-    testJoint({ name: "c" }),
-  ];
-  const { buffer, put, at, sample, command } = bufferOf({}, joints);
-  const offsets = { width: 3, rows: (row: number, joint: number) => row / 4 + joint };
-  put({ ...offsets, fromMs: 20, slots: { base: ChunkBase.TakeoverCommand } }, 0);
-  command.set([3, 1, 5]);
-  at(20);
-  expect([...sample.values]).toEqual([3, 1, 7]);
-  expect(buffer.active.record[ChunkSlot.base]).toBe(ChunkBase.Absolute);
-  command.set([9, 9, 9]);
-  at(60);
-  expect([...sample.values]).toEqual([3.5, 1.5, 7.5]);
-});
-
-test("linear offsets that arrive late go on one period from the command: nothing is caught up", () => {
-  const { put, at, command } = bufferOf({ interpolation: "linear" });
-  command[0] = 3;
-  put({ rows: (row) => row, slots: { base: ChunkBase.TakeoverCommand } }, 30);
-  expect([30, 40, 50, 60, 75].map(at)).toEqual([3.25, 3.75, 4.25, 4.75, 4.75]);
-});
-
 test("held offsets that arrive late move by the row at hand alone, the first row by itself", () => {
   const rows = (row: number) => [1, 3, 6, 10][row]!;
   const starts = [0, 19, 20, 45, 79].map((lateMs) => {
@@ -397,14 +308,6 @@ test("absolute rows that arrive late are not moved", () => {
   command[0] = 100;
   put({ rows: (row) => row }, 45);
   expect(at(45)).toBe(2);
-});
-
-test("a late chunk of held offsets keeps the motion of the row under way", () => {
-  const { put, at, command } = bufferOf({});
-  command.set([3]);
-  const slots = { base: ChunkBase.TakeoverCommand };
-  put({ fromMs: 0, rows: (row) => row + 1, slots }, 25);
-  expect([25, 45].map(at)).toEqual([4, 5]);
 });
 
 test("a blend fades from the old chunk to the new one over its stated time", () => {
@@ -496,18 +399,4 @@ test("over random walks the two slots answer as a model that remembers everythin
       expect(at(nowMs)).toBe(model.at(nowMs));
     }
   }
-});
-
-test("a velocity that goes on from chunk to chunk goes on without a stumble", () => {
-  const { put, at, command } = bufferOf({ interpolation: "linear" });
-  const slots = { base: ChunkBase.TakeoverCommand };
-  const sent: number[] = [];
-  for (let tick = 0; tick < 24; tick += 1) {
-    // A chunk of constant speed every 20 ms, a quarter of a row late, one row of 20 ms being 1.
-    if (tick % 4 === 0)
-      put({ seq: tick + 1, fromMs: 5 * tick - 5, rows: (row) => row, slots }, 5 * tick);
-    command[0] = at(5 * tick);
-    sent.push(command[0]);
-  }
-  expect(sent).toEqual(sent.map((_, tick) => (tick + 1) / 4));
 });

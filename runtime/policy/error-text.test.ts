@@ -1,4 +1,5 @@
-// Where a policy's own errors are said to be: thrown ones, syntax errors, and what is no error.
+// Where a policy's own errors are said to be: thrown ones, syntax errors, and what is no error at
+// all but was thrown all the same.
 
 import { expect, test } from "bun:test";
 import { errorText } from "./error-text.ts";

@@ -1,0 +1,55 @@
+// Chunks of offsets in the ActionBuffer: integrated velocities count from the command at takeover,
+// go on without a stumble from chunk to chunk, and never catch up what they came too late for.
+
+import { expect, test } from "bun:test";
+import { testJoint } from "../../safety/fixture.ts";
+import { ChunkBase, ChunkSlot } from "../contracts/action.ts";
+import { bufferOf } from "./action-buffer-rig.ts";
+
+test("offsets of position joints count from the command at takeover, velocities stay", () => {
+  const joints = [
+    testJoint({ name: "a" }),
+    testJoint({ name: "b", command: "velocity" }),
+    testJoint({ name: "c" }),
+  ];
+  const { buffer, put, at, sample, command } = bufferOf({}, joints);
+  const offsets = { width: 3, rows: (row: number, joint: number) => row / 4 + joint };
+  put({ ...offsets, fromMs: 20, slots: { base: ChunkBase.TakeoverCommand } }, 0);
+  command.set([3, 1, 5]);
+  at(20);
+  expect([...sample.values]).toEqual([3, 1, 7]);
+  expect(buffer.active.record[ChunkSlot.base]).toBe(ChunkBase.Absolute);
+  command.set([9, 9, 9]);
+  at(60);
+  expect([...sample.values]).toEqual([3.5, 1.5, 7.5]);
+});
+
+test("linear offsets that arrive late go on from the command, one period on", () => {
+  const { put, at, command } = bufferOf({ interpolation: "linear" });
+  command[0] = 3;
+  put({ rows: (row) => row, slots: { base: ChunkBase.TakeoverCommand } }, 30);
+  expect([30, 40, 50, 60, 75].map(at)).toEqual([3.25, 3.75, 4.25, 4.75, 4.75]);
+});
+
+test("a late chunk of held offsets keeps the motion of the row under way", () => {
+  const { put, at, command } = bufferOf({});
+  command.set([3]);
+  const slots = { base: ChunkBase.TakeoverCommand };
+  put({ fromMs: 0, rows: (row) => row + 1, slots }, 25);
+  expect([25, 45].map(at)).toEqual([4, 5]);
+});
+
+test("a velocity that goes on from chunk to chunk goes on without a stumble", () => {
+  const { put, at, command } = bufferOf({ interpolation: "linear" });
+  const slots = { base: ChunkBase.TakeoverCommand };
+  const sent: number[] = [];
+  for (let tick = 0; tick < 24; tick += 1) {
+    // A chunk of constant speed every 20 ms, a quarter of a row late, one row of 20 ms being 1.
+    if (tick % 4 === 0)
+      put({ seq: tick + 1, fromMs: 5 * tick - 5, rows: (row) => row, slots }, 5 * tick);
+    const value = Number(at(5 * tick));
+    command[0] = value;
+    sent.push(value);
+  }
+  expect(sent).toEqual(sent.map((_, tick) => (tick + 1) / 4));
+});
