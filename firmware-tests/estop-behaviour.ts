@@ -11,9 +11,10 @@ import type { Beat } from "./estop-host.ts";
 import { EstopHost } from "./estop-host.ts";
 
 const MS = 1_000;
-/** Shorter pulses are none; one sample of the chip earlier or later decides. */
+/** A chip counts its boot in EEPROM before it says anything. */
+const BOOT_MS = 60;
+/** Shorter pulses are none. */
 const FILTER_MS = 3;
-const FILTER_MS_MIN = 2.4;
 const { ButtonAClosed, ButtonBClosed, ChainClosed, ResetPressed } = EstopInput;
 
 type Rig = { readonly bench: EstopBench; readonly host: EstopHost };
@@ -57,7 +58,7 @@ function describeArming(withRig: Wrapper): void {
   test(
     "boots tripped, and neither answers nor the reset alone close anything",
     withRig(({ bench, host }) => {
-      host.beat();
+      host.pause(BOOT_MS * MS);
       expect([told(host), bench.outputs, bench.edges]).toEqual(["TRIPPED power_on", 0, []]);
       host.beats(20);
       host.pressReset();
@@ -189,7 +190,7 @@ function describeArming(withRig: Wrapper): void {
       expect(told(host)).toBe("TRIPPED power_on");
       expect(stays()).toBe("PROOF none");
       host.flags = 0;
-      host.beats(2_001);
+      host.beats(601);
       expect([told(host), bench.edges]).toEqual(["TRIPPED proof_timeout", []]);
     }),
   );
@@ -236,27 +237,24 @@ function describeAnswers(armed: Wrapper): void {
   test(
     "bad answers that good ones interrupt open the outputs at five and latch at eight",
     armed(({ bench, host }) => {
-      // Three wrong, then one good: the silence limit is never reached.
-      const wave = () => {
-        host.beats(3, "wrong");
-        host.beat();
+      // Never so many bad ones in a row that it is silence as well.
+      const expectCount = (failCount: number, outputs: number) => {
         host.beat("none");
+        const told = [host.status.mode, host.status.failCount, bench.outputs];
+        expect(told).toEqual([EstopMode.Armed, failCount, outputs]);
+        host.beat();
       };
-      wave();
-      wave();
-      expect([host.status.failCount, bench.outputs]).toEqual([4, EstopOutput.Both]);
-      host.beat("wrong");
-      host.beat("none");
-      expect([told(host), host.status.failCount, bench.outputs]).toEqual(["ARMED none", 5, 0]);
-      host.beats(2);
-      host.beat("none");
-      expect([host.status.failCount, bench.outputs]).toEqual([3, EstopOutput.Both]);
-      wave();
-      host.beats(2, "wrong");
-      host.beat("none");
-      expect([told(host), host.status.failCount, bench.outputs]).toEqual(["ARMED none", 7, 0]);
+      host.beats(3, "wrong");
       host.beat();
+      host.beats(3, "wrong");
+      host.beat();
+      expectCount(4, EstopOutput.Both);
       host.beats(2, "wrong");
+      expectCount(5, 0);
+      expectCount(4, EstopOutput.Both);
+      host.beats(3, "wrong");
+      host.beat();
+      host.beats(3, "wrong");
       host.beat("none");
       expect([told(host), bench.outputs]).toEqual(["TRIPPED bad_answers", 0]);
       host.beats(20);
@@ -284,7 +282,7 @@ function describeAnswers(armed: Wrapper): void {
       }
       const [min, max] = [Math.min(...seenMs), Math.max(...seenMs)];
       console.log(`${bench.name}: silence to open ${min.toFixed(2)} to ${max.toFixed(2)} ms`);
-      expect(min).toBeGreaterThanOrEqual(twdMs - 0.02);
+      expect(min).toBeGreaterThanOrEqual(twdMs - 0.3);
       expect(max).toBeLessThanOrEqual(twdMs + 1);
     }),
   );
@@ -304,10 +302,9 @@ function describeAnswers(armed: Wrapper): void {
   test(
     "a host that beats too fast is off at once and latched",
     armed(({ bench, host }) => {
-      host.beats(4, "burst");
+      host.beats(8, "burst");
       host.beat("none");
-      expect([host.status.lastBad, bench.outputs]).toEqual([EstopVerdict.Early, 0]);
-      expect(told(host)).toBe("TRIPPED bad_answers");
+      expect([told(host), bench.outputs]).toEqual(["TRIPPED bad_answers", 0]);
     }),
   );
 
@@ -345,7 +342,7 @@ function describeStops(armed: Wrapper): void {
       host.beats(60);
       expect([told(host), bench.outputs]).toEqual(["TRIPPED button", 0]);
       const lastedMs = msUntilOpen(rig, fromUs) - host.status.stopMs;
-      expect([lastedMs >= FILTER_MS_MIN, lastedMs <= FILTER_MS + 1]).toEqual([true, true]);
+      expect([lastedMs >= FILTER_MS, lastedMs <= FILTER_MS + 1]).toEqual([true, true]);
     }),
   );
 
@@ -395,7 +392,7 @@ function describeStops(armed: Wrapper): void {
         host.beats(20);
         expect([told(host), bench.outputs]).toEqual(["TRIPPED discrepancy", 0]);
         const lateMs = msUntilOpen(rig, fromUs) - host.status.discrepancyMs;
-        expect([lateMs >= FILTER_MS_MIN, lateMs <= FILTER_MS + 1]).toEqual([true, true]);
+        expect([lateMs >= FILTER_MS, lateMs <= FILTER_MS + 1]).toEqual([true, true]);
         bench.switches = SWITCHES_AT_REST;
         host.flags = EstopFlag.Proof;
         host.beats(20);
@@ -550,8 +547,9 @@ function describeEnds(armed: Wrapper): void {
         const nonce = host.status.bootNonce;
         bench.reset(cause);
         expect(bench.outputs).toBe(0);
-        host.beat(); // to a question of the boot before
-        host.pause(60 * MS);
+        host.pause(BOOT_MS * MS);
+        host.beat("old_boot");
+        host.beat("none");
         expect([host.status.lastBad, host.status.badCount]).toEqual([EstopVerdict.OtherBoot, 1]);
         expect(host.status.bootNonce).not.toBe(nonce);
         expect([told(host), bench.outputs]).toEqual([`TRIPPED ${cause}`, 0]);

@@ -111,21 +111,24 @@ function codec(): void {
     });
   }
 
-  test("questions never repeat within a boot, nor do two boots ask the same", () => {
-    const words = new Set<number>();
-    for (const nonce of [1, 2]) {
+  test("questions never repeat within a boot, and another boot asks others", () => {
+    const count = 70_000;
+    const words = [1, 2].map((nonce) => {
       const core = new EstopCore(hostLibrary(false), SHIPPED, noKey, nonce, 1, 0);
       const reader = new StatusReader(null);
       const status = new EstopStatus();
-      for (let index = 0; index < 70_000; index += 1) {
+      const asked = new Set<number>();
+      for (let index = 0; index < count; index += 1) {
         const size = core.status(index * 5_000);
         for (let at = 0; at < size; at += 1) reader.takeInto(status, core.statusWire[at]!);
-        words.add(status.question);
+        asked.add(status.question);
       }
       core.free();
-    }
-    // Two boots meet in a question by chance about once in a million.
-    expect(words.size).toBeGreaterThanOrEqual(140_000 - 5);
+      return asked;
+    });
+    expect(words.map(({ size }) => size)).toEqual([count, count]);
+    // By chance about one in 60,000 is the same.
+    expect(words[0]!.intersection(words[1]!).size).toBeLessThan(20);
   });
 }
 
@@ -192,7 +195,7 @@ function constants(): void {
     host.beats(20);
     host.pressReset();
     expect(told(bench, host)).toBe("CUTTING silence 3");
-    host.beats(10);
+    host.beats(12);
     expect(told(bench, host)).toBe("TRIPPED silence 0");
     const lateMs = (bench.edges.at(-1)!.atUs - fromUs) / MS - 225;
     expect([lateMs >= 0, lateMs <= 1]).toEqual([true, true]);
@@ -225,7 +228,7 @@ function constants(): void {
       host.beats(60);
       expect(told(bench, host)).toBe("TRIPPED discrepancy 0");
       const lateMs = (bench.edges.at(-1)!.atUs - fromUs) / MS - discrepancyMs;
-      expect([lateMs >= 2.4, lateMs <= 4]).toEqual([true, true]);
+      expect([lateMs >= 3, lateMs <= 4]).toEqual([true, true]);
     }
   });
 

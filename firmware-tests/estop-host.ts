@@ -25,6 +25,7 @@ export type Beat =
   | "foreign"
   | "malformed"
   | "other_boot"
+  | "old_boot"
   | "repeated"
   | "late"
   | "same_tick"
@@ -53,6 +54,8 @@ export class EstopHost {
   #nextUs: number;
   #counter = 0;
   #tick = 0;
+  /** The last status of the boot before this one. */
+  #oldBoot = new EstopStatus();
   #lastWire: Uint8Array = new Uint8Array(0);
 
   constructor(bench: EstopBench) {
@@ -142,6 +145,8 @@ export class EstopHost {
         continue;
       }
       this.statusCount += 1;
+      const last = this.#questions.at(-1);
+      if (last !== undefined && last.bootNonce !== this.status.bootNonce) this.#oldBoot = last;
       this.#questions.push(Object.assign(new EstopStatus(), this.status));
       if (this.#questions.length > 5) this.#questions.shift();
     }
@@ -167,8 +172,13 @@ export class EstopHost {
     }
   }
 
+  #questionFor(kind: Beat): EstopStatus {
+    if (kind === "old_boot") return this.#oldBoot;
+    return kind === "late" ? this.#questions[0]! : this.status;
+  }
+
   #wireOf(kind: Beat, within: number): Uint8Array {
-    const asked = kind === "late" ? this.#questions[0]! : this.status;
+    const asked = this.#questionFor(kind);
     const answer = this.#answer;
     this.#counter = (this.#counter + 1) % 65_536;
     answer.counter = this.#counter;

@@ -70,7 +70,7 @@ class Walk {
     const cause = EstopCause.PowerOn;
     const library = hostLibrary(false);
     this.#core = new EstopCore(library, config, new Uint8Array(8), nonce, cause, this.#startUs);
-    this.#model = new EstopModel(config, nonce, cause, 0);
+    this.#model = new EstopModel(config, nonce, cause);
     this.#wire = new Uint8Array(this.#writer.wireSizeBytes);
     this.#old = this.#wire;
     this.#weather = this.#newWeather();

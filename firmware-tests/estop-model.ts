@@ -10,7 +10,7 @@ import { answerOf } from "./estop-host.ts";
 
 const US_PER_MS = 1_000;
 const FILTER_US = 3_000;
-const PROOF_US = 10_000_000;
+const PROOF_US = 3_000_000;
 const QUESTION_AGE_US = 25_000;
 const BURST_US = 25_000;
 const BUTTON = EstopInput.ButtonAClosed | EstopInput.ButtonBClosed;
@@ -34,10 +34,10 @@ export class EstopModel {
   readonly #nonce: number;
   readonly #reader = new AnswerReader(null);
   readonly #answer = new EstopAnswer();
-  /** Since when each input's sample has differed from its level; undefined while it doesn't. */
-  readonly #differsUs: number[];
-  #channelsAgreedUs: number;
-  readonly #followedUs: number[];
+  /** Since which step something has been so; undefined while it is not. */
+  readonly #differsUs: (number | undefined)[] = [];
+  #disagreeUs: number | undefined;
+  readonly #astrayUs: (number | undefined)[] = [];
   #questions: Question[] = [];
   #goodUs: number[] = [];
   /** Of the last good answer since the last silence. */
@@ -49,13 +49,10 @@ export class EstopModel {
   #proofSinceUs = 0;
   #endUs = Infinity;
 
-  constructor(config: EstopConfig, nonce: number, cause: EstopCause, nowUs: number) {
+  constructor(config: EstopConfig, nonce: number, cause: EstopCause) {
     this.#config = config;
     this.#nonce = nonce;
     this.cause = cause;
-    this.#differsUs = Array(6).fill(nowUs);
-    this.#channelsAgreedUs = nowUs;
-    this.#followedUs = [nowUs, nowUs];
   }
 
   get beating(): boolean {
@@ -151,25 +148,26 @@ export class EstopModel {
     const before = this.levels;
     for (let at = 0; at < 6; at += 1) {
       const bit = 1 << at;
-      if ((sample & bit) === (this.levels & bit)) this.#differsUs[at] = nowUs;
-      else if (nowUs - this.#differsUs[at]! >= FILTER_US) {
-        this.levels ^= bit;
-        this.#differsUs[at] = nowUs;
-      }
+      const isSame = (sample & bit) === (this.levels & bit);
+      this.#differsUs[at] = isSame ? undefined : (this.#differsUs[at] ?? nowUs);
+      if (isSame || nowUs - this.#differsUs[at]! < FILTER_US) continue;
+      this.levels ^= bit;
+      this.#differsUs[at] = undefined;
     }
     const channels = this.levels & BUTTON;
-    if (channels === 0 || channels === BUTTON) this.#channelsAgreedUs = nowUs;
+    const doAgree = channels === 0 || channels === BUTTON;
+    this.#disagreeUs = doAgree ? undefined : (this.#disagreeUs ?? nowUs);
     if (this.#isDiscrepant(nowUs)) this.bothOpenDue = true;
     if (channels === 0) this.bothOpenDue = false;
     for (const at of [0, 1]) {
       const follows = ((this.levels >> (4 + at)) & 1) === ((this.outputs >> at) & 1);
-      if (follows) this.#followedUs[at] = nowUs;
+      this.#astrayUs[at] = follows ? undefined : (this.#astrayUs[at] ?? nowUs);
     }
     return (this.levels & ~before & EstopInput.ResetPressed) !== 0;
   }
 
   #isDiscrepant(nowUs: number): boolean {
-    return nowUs - this.#channelsAgreedUs >= this.#config.discrepancyMs * US_PER_MS;
+    return nowUs - (this.#disagreeUs ?? nowUs) >= this.#config.discrepancyMs * US_PER_MS;
   }
 
   get #isChainOpen(): boolean {
@@ -287,7 +285,7 @@ export class EstopModel {
     if (this.#isChainOpen && !isOff) this.#trip(EstopCause.LimitChain);
     if (this.#isDiscrepant(nowUs)) this.#trip(EstopCause.Discrepancy);
     const settleUs = this.#config.settleMs * US_PER_MS;
-    const lost = [0, 1].map((at) => nowUs - this.#followedUs[at]! >= settleUs);
+    const lost = [0, 1].map((at) => nowUs - (this.#astrayUs[at] ?? nowUs) >= settleUs);
     const wanted = [1, 2].map((bit) => (this.outputs & bit) !== 0);
     if (lost[0] && wanted[0]) this.#trip(EstopCause.StuckOpenA);
     if (lost[1] && wanted[1]) this.#trip(EstopCause.StuckOpenB);

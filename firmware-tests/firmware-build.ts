@@ -14,9 +14,13 @@ export const hasAvrCompiler = hasHostCompiler && Bun.which("avr-gcc") !== null;
 export const hasArmCompiler = hasHostCompiler && Bun.which("arm-none-eabi-gcc") !== null;
 export const hasClang = hasHostCompiler && Bun.which("clang") !== null;
 
-/** Makes one target of the firmware's Makefile, and throws with the compiler's words otherwise. */
-export function makeFirmware(target: string, ...constants: string[]): void {
-  const run = Bun.spawnSync(["make", "-s", "-C", FIRMWARE, target, ...constants]);
+const made = new Set<string>();
+
+/** Makes a target of the firmware's Makefile once, and throws with the compiler's words otherwise. */
+export function makeFirmware(target: string): void {
+  if (made.has(target)) return;
+  made.add(target);
+  const run = Bun.spawnSync(["make", "-s", "-C", FIRMWARE, target]);
   if (run.exitCode === 0) return;
   throw new Error(`Cannot make ${target}: ${run.stderr.toString().trim()}`);
 }

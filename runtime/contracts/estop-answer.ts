@@ -7,9 +7,9 @@
 function mix(word: number): number {
   let mixed = word ^ (word >>> 16);
   mixed = Math.imul(mixed, 0x21f0_aaad);
-  mixed ^= mixed >>> 15;
+  mixed ^= mixed >>> 16;
   mixed = Math.imul(mixed, 0x735a_2d97);
-  return (mixed ^ (mixed >>> 15)) >>> 0;
+  return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
 /** What the first stage adds its token to. */

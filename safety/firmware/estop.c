@@ -68,7 +68,7 @@ void estop_init(estop_t* const self, const estop_config_t* const config,
     self->status_us   = now_us - ESTOP_STATUS_US;
     self->reset_asked = true;
     estop_link_init(&self->link, boot_nonce, config->key);
-    estop_inputs_init(&self->inputs, now_us);
+    estop_inputs_init(&self->inputs);
 }
 
 void estop_receive(estop_t* const self, const uint8_t byte, const uint32_t now_us)
@@ -245,6 +245,9 @@ static void take_faults(estop_t* const self, const uint32_t now_us)
     const bool open  = self->config->chain_fitted && (inputs->levels & ESTOP_IN_CHAIN) == 0u;
     const bool ready = self->mode != TRIPPED && self->mode != DISARMED;
     const bool bad   = self->link.fail_count >= ESTOP_FAIL_LATCH;
+    const bool none = !bad && !open && !inputs->discrepant && inputs->stuck_open == 0u &&
+                      inputs->welded == 0u && self->config_good;
+    if (none) { return; }
     take_fault(self, bad && ready && self->mode != PROOF, ESTOP_CAUSE_BAD_ANSWERS, now_us);
     take_fault(self, open && ready, ESTOP_CAUSE_LIMIT_CHAIN, now_us);
     take_fault(self, inputs->discrepant, ESTOP_CAUSE_DISCREPANCY, now_us);

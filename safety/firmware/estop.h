@@ -10,7 +10,7 @@
 
 #define ESTOP_STATUS_US 5000u       // a status, with a fresh question, this often
 #define ESTOP_GOOD_STREAK 3u        // good answers in a row before a reset counts
-#define ESTOP_PROOF_US 10000000u    // the whole proof test may take this long
+#define ESTOP_PROOF_US 3000000u     // the whole proof test may take this long; it needs a tenth
 
 typedef enum {
     ESTOP_MODE_TRIPPED    = 0, // outputs open; the cause says why

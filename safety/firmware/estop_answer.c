@@ -16,9 +16,9 @@ uint32_t estop_mix(uint32_t word)
 {
     word ^= word >> 16;
     word *= 0x21F0AAADu;
-    word ^= word >> 15;
+    word ^= word >> 16;
     word *= 0x735A2D97u;
-    word ^= word >> 15;
+    word ^= word >> 16;
     return word;
 }
 

@@ -1,11 +1,11 @@
-/// COBS, CRC-32P4 and the fields of both frames. One block of COBS is enough: no frame reaches 254
+/// COBS, header, CRC and the fields of both frames. One block of COBS is enough: no frame reaches 254
 /// bytes.
 
 #include "estop_frame.h"
 
 #include <string.h>
 
-#include "estop_flash.h"
+#include "estop_crc.h"
 #include "estop_tag.h"
 
 #define LENGTH_AT 0u
@@ -13,13 +13,6 @@
 #define DATA_ID_AT 4u
 #define CRC_AT 8u
 #define PAYLOAD_AT 12u
-
-// The reflected polynomial 0xF4ACFB13, four bits at a time: 64 bytes of flash instead of 1024.
-static const uint32_t crc_table[16] ESTOP_FLASH = {
-    0x00000000u, 0x2B2C2BEEu, 0x565857DCu, 0x7D747C32u, 0xACB0AFB8u, 0x879C8456u, 0xFAE8F864u,
-    0xD1C4D38Au, 0xC8DF352Fu, 0xE3F31EC1u, 0x9E8762F3u, 0xB5AB491Du, 0x646F9A97u, 0x4F43B179u,
-    0x3237CD4Bu, 0x191BE6A5u,
-};
 
 void estop_put_u16(uint8_t* const place, const uint16_t value)
 {
@@ -41,16 +34,6 @@ uint16_t estop_get_u16(const uint8_t* const place)
 uint32_t estop_get_u32(const uint8_t* const place)
 {
     return ((uint32_t) estop_get_u16(place) << 16) | estop_get_u16(place + 2);
-}
-
-uint32_t estop_crc_update(uint32_t crc, const uint8_t* const bytes, const uint8_t size)
-{
-    for (uint8_t at = 0; at < size; at++) {
-        crc ^= bytes[at];
-        crc = (crc >> 4) ^ ESTOP_FLASH_U32(&crc_table[crc & 15u]);
-        crc = (crc >> 4) ^ ESTOP_FLASH_U32(&crc_table[crc & 15u]);
-    }
-    return crc;
 }
 
 uint32_t estop_frame_crc(const uint8_t* const frame, const uint8_t size)

@@ -89,9 +89,6 @@ typedef struct {
     bool    too_long;
 } estop_decoder_t;
 
-/// CRC-32P4 over more bytes; start with all ones, and invert the last result.
-uint32_t estop_crc_update(uint32_t crc, const uint8_t* bytes, uint8_t size);
-
 /// The CRC field's value for a frame with a header.
 uint32_t estop_frame_crc(const uint8_t* frame, uint8_t size);
 

@@ -30,20 +30,28 @@ typedef enum {
     ESTOP_OUT_BOTH = 3u,
 } estop_out_t;
 
+/// How long a condition has lasted. Once over its limit it stays so until the condition ends, so the
+/// clock may wrap meanwhile.
 typedef struct {
-    uint32_t steady_us[ESTOP_IN_COUNT]; // when the sample last agreed with the level
-    uint32_t channels_agreed_us;
-    uint32_t followed_us[2]; // when the read-back last agreed with its output
-    uint8_t  levels;
-    bool     reset_edge;      // the reset went from released to pressed in this step
-    bool     discrepant;      // the channels have disagreed for too long
-    bool     both_open_due;   // after a discrepancy both channels must be seen open together
-    uint8_t  welded;          // outputs that read closed for too long after they were opened
-    uint8_t  stuck_open;      // outputs that read open for too long after they were closed
+    uint32_t since_us;
+    bool     lasts;
+    bool     over;
+} estop_span_t;
+
+typedef struct {
+    estop_span_t differs[ESTOP_IN_COUNT]; // the sample from the level
+    estop_span_t disagree;                // the two channels
+    estop_span_t astray[2];               // a contact from its output
+    uint8_t      levels;
+    uint8_t      welded;        // outputs that read closed for too long after they were opened
+    uint8_t      stuck_open;    // outputs that read open for too long after they were closed
+    bool         reset_edge;    // the reset went from released to pressed in this step
+    bool         discrepant;    // the channels have disagreed for too long
+    bool         both_open_due; // after a discrepancy both channels must be seen open together
 } estop_inputs_t;
 
 /// Starts with the worst levels: pressed, open, welded, and a reset that is held.
-void estop_inputs_init(estop_inputs_t* self, uint32_t now_us);
+void estop_inputs_init(estop_inputs_t* self);
 
 /// Takes one sample. `outputs` are the ones commanded since the last step.
 void estop_inputs_step(estop_inputs_t* self, uint32_t now_us, uint8_t sample, uint8_t outputs,

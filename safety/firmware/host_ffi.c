@@ -6,6 +6,7 @@
 
 #include "estop.h"
 #include "estop_answer.h"
+#include "estop_crc.h"
 #include "estop_tag.h"
 
 typedef struct {
