@@ -35,8 +35,14 @@ export async function lockstepRun(
     out,
     err,
     user: { uid: process.getuid?.() ?? 0, environment: {} },
-    startRun: (options) => runLockstep(options, { onHandle, note: (text) => err.write(text) }),
+    startRun: (options) =>
+      runLockstep(options, {
+        onHandle,
+        note: (text) => err.write(text),
+        changed: () => undefined,
+      }),
     pid: process.pid,
+    program: "holdfast",
     keyboard: undefined,
     signals: new EventEmitter(),
     leave: () => undefined,

@@ -74,7 +74,12 @@ export type RunJson = {
   readonly safe_entries_policy: Readonly<Record<string, number>>;
   readonly evidence: Readonly<Record<string, number>>;
   readonly supervisor_path: readonly string[];
-  readonly task: { readonly name: string; readonly success: boolean };
+  readonly task: {
+    readonly name: string;
+    readonly success: boolean;
+    readonly episodes: number;
+    readonly successes: number;
+  };
   readonly realtime_factor: number;
   readonly trace_hash: string | null;
   readonly warnings: readonly string[];

@@ -48,7 +48,7 @@ describe("two processes", () => {
       safe_entries: {},
       safe_episodes: {},
       supervisor_path: ["RUNNING"],
-      task: { name: "pick_place", success: false },
+      task: { name: "pick_place", success: false, episodes: 0, successes: 0 },
       lost_records: 0,
       warnings: [],
       failure: null,
@@ -57,6 +57,20 @@ describe("two processes", () => {
     expect(report.sample_age_us).toEqual({ p50: 2_500, p99: 2_500, max: 2_500 });
     expect(report.trace_hash).toMatch(/^[0-9a-f]{64}$/);
   }, 60_000);
+});
+
+test("episodes are counted when they are over, not when they begin", async () => {
+  const { task } = await run("--duration 20");
+  // The expert takes four to seven seconds, and two more pass before the next cube.
+  expect([task.success, task.episodes]).toEqual([true, task.successes]);
+  expect([1, 2, 3]).toContain(task.episodes);
+});
+
+test("a quit in the middle is repeated by its number of ticks", async () => {
+  const args = ["--policy", "sine", "--seed", "8"];
+  const quit = await lockstepRun(args, (handle) => setImmediate(() => handle.quit()));
+  const again = await lockstepRun([...args, "--duration", `${quit.ticks / 200}`]);
+  expect([again.ticks, again.trace_hash]).toEqual([quit.ticks, quit.trace_hash]);
 });
 
 test("a run has exactly its duration times its rate in ticks", async () => {

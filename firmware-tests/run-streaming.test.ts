@@ -133,16 +133,30 @@ describe("signals", () => {
     expect(reportOf(end).supervisor_path.at(-1)).toBe("SAFE_STOP");
   });
 
-  test("a second SIGINT leaves at once, without a report", async () => {
-    const run = launch("--policy pick_place");
+  test("two at once, as `timeout` sends them, are one", async () => {
+    const run = launch("");
     await untilStatus(run, isMoving);
-    run.signal("SIGINT");
+    run.signal("SIGTERM");
     await run.until(/ending under control/);
-    run.signal("SIGINT");
+    run.signal("SIGTERM");
     const end = await run.end;
-    // The run may have come to rest between the two signals; then it has reported.
-    if (end.code === 0) expect(reportOf(end).supervisor_path.at(-1)).toBe("SAFE_STOP");
-    else expect([end.code, end.stdout]).toEqual([130, ""]);
+    expect([end.code, reportOf(end).supervisor_path.at(-1)]).toEqual([0, "SAFE_STOP"]);
+  });
+
+  test("a later SIGINT leaves at once, without a report", async () => {
+    // Its policy thread takes a second to give up on, so that the end can be cut short.
+    const run = launch(`--policy ${fixturePolicies.loops}`);
+    await untilStatus(run, ({ mode }) => mode === "SAFE_STOP");
+    let isOver = false;
+    const end = run.end.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      run.signal("SIGINT");
+      await Bun.sleep(20);
+    }
+    const { code, stdout } = await end;
+    expect([code, stdout]).toEqual([130, ""]);
   });
 
   test("a signal while threads still load is not lost", async () => {
@@ -213,7 +227,13 @@ describe("a policy that takes its thread with it", () => {
   ])("$name: the thread is named, the robot stops, the run says so", async ({ name, text }) => {
     const run = launch(`--policy ${fixturePolicies[name]}`);
     await run.until(new RegExp(text));
-    const { tick } = await untilStatus(run, stops);
+    const { tick, hint, acts, policy } = await untilStatus(run, stops);
+    expect(policy).toBe("turning"); // what the file calls itself
+    // A reset would lead nowhere: the thread is not started again.
+    expect([hint, acts]).toEqual([
+      expect.stringMatching(new RegExp(`^Stopped by .*: ${text}$`)),
+      ["quit"],
+    ]);
     await untilStatus(run, (later) => (later["tick"] as number) > (tick as number) + 20);
     run.signal("SIGTERM");
     const end = await run.end;
@@ -275,10 +295,41 @@ function impatientProfile(): string {
   return path;
 }
 
+describe("a stop that is over", () => {
+  test("is named on every surface until a person goes on", async () => {
+    const run = launch("--policy sine --fault freeze:joints@500ms+300ms");
+    const cleared = await untilStatus(run, ({ hint }) => String(hint).endsWith("; cleared"));
+    expect(cleared["hint"]).toMatch(/^Stopped by stale_state at 0\.7\d s; cleared$/);
+    const asked = await runToEnd(["status", "--pid", `${run.pid}`], { scratch });
+    expect(asked.stdout).toMatch(/stopped {3}by stale_state, at 0\.7\d s/);
+    expect(asked.stdout).toMatch(/cleared: scripts\/run reset, then scripts\/run start\n$/);
+
+    const early = await runToEnd(["start", "--pid", `${run.pid}`], { scratch });
+    expect([early.code, early.stdout]).toEqual([
+      1,
+      expect.stringContaining("start ignored in SAFE_STOP: reset first"),
+    ]);
+    for (const word of ["reset", "start"]) {
+      expect((await runToEnd([word, "--pid", `${run.pid}`], { scratch })).code).toBe(0);
+      await untilStatus(run, ({ mode }) => mode === (word === "reset" ? "RECOVER" : "RUNNING"));
+    }
+    const again = await runToEnd(["reset", "--pid", `${run.pid}`], { scratch });
+    expect([again.code, again.stdout]).toEqual([1, expect.stringContaining("nothing to reset")]);
+    expect(await status(run)).toMatchObject({ cause: "", causeS: null });
+    run.signal("SIGTERM");
+    const { stderr } = await run.end;
+    expect(stderr).toMatch(/^0\.500 s {2}fault freeze:joints@500ms\+300ms begins$/m);
+    expect(stderr).toMatch(/^0\.7\d\d s {2}DEGRADED → SAFE_STOP: stale_state$/m);
+    expect(stderr).toMatch(/^\S+ s {2}SAFE_STOP → RECOVER: reset$/m);
+    expect(stderr).toMatch(/^\S+ s {2}RUNNING → SAFE_STOP: the end of the run$/m);
+  });
+});
+
 test("a robot that never speaks latches, says what it lacks, and exits with 1", async () => {
   const run = launch(`${impatientProfile()} --fault drop:joints`);
   const latched = await untilStatus(run, ({ mode }) => mode === "FAULT_LATCHED");
-  expect(latched["hint"]).toContain("Latched by stale_state");
+  expect(latched).toMatchObject({ cause: "stale_state", acts: ["reset", "start"] });
+  expect(latched["hint"]).toMatch(/^Latched by stale_state at 1\.\d\d s; still there/);
   run.signal("SIGTERM");
   const end = await run.end;
   expect([end.code, reportOf(end).supervisor_path]).toEqual([

@@ -80,6 +80,8 @@ export class StreamingThreads {
   readonly arena: Arena;
   readonly words: ControlWords;
   readonly origin: ReturnType<typeof sessionOrigin>;
+  /** What the policy calls itself; empty until its thread has loaded. */
+  policyName = "";
   #plan: WorkerPlan;
   readonly #cues: RingWriter;
   readonly #workers = new Map<ThreadName, Worker>();
@@ -152,6 +154,7 @@ export class StreamingThreads {
           if (message.scene !== undefined) this.#plan = { ...this.#plan, scene: message.scene };
           resolve();
         }
+        if (message.kind === "policy") this.policyName = message.name;
         if (message.kind === "note") this.#note(message.text);
       });
       worker.on("error", (error: Error) => {

@@ -8,6 +8,7 @@ import { isatty } from "node:tty";
 import type { StartRun } from "./cli/command-context.ts";
 import { guardProcess } from "./cli/last-resort.ts";
 import { StreamOut } from "./cli/output.ts";
+import { programName } from "./cli/program-name.ts";
 import { runProgram } from "./cli/program.ts";
 
 const err = new StreamOut(process.stderr, Bun.env);
@@ -41,6 +42,11 @@ const exitCode = await runProgram(process.argv.slice(2), {
   user: { uid: process.getuid?.() ?? 0, environment: Bun.env },
   startRun,
   pid: process.pid,
+  program: programName({
+    argv0: process.argv0,
+    mainPath: Bun.main,
+    workingFolder: process.cwd(),
+  }),
   keyboard,
   signals: process,
   leave: (code) => process.exit(code),

@@ -59,9 +59,21 @@ function addTick(bench: Command, context: CommandContext): void {
   bench
     .command("tick")
     .description("lateness of the 200 Hz tick, beside cyclictest in the same minute")
-    .addOption(option("--pairs <N>", "pairs of runs").argParser(countOf("--pairs", PAIR_COUNT_MAX)))
-    .addOption(option("--seconds <S>", "length of a run").argParser(secondsOf("--seconds")))
-    .addOption(option("--spin-tail <US>", "poll before ticks").argParser(spinTailOf("--spin-tail")))
+    .addOption(
+      option("--pairs <N>", `pairs of runs (default: ${DEFAULT_PAIR_COUNT})`).argParser(
+        countOf("--pairs", PAIR_COUNT_MAX),
+      ),
+    )
+    .addOption(
+      option("--seconds <S>", `length of each run (default: ${DEFAULT_RUN_S})`).argParser(
+        secondsOf("--seconds"),
+      ),
+    )
+    .addOption(
+      option("--spin-tail <US>", "poll this long before ticks (default: 0)").argParser(
+        spinTailOf("--spin-tail"),
+      ),
+    )
     .option("--json", "print one line of JSON")
     .action(async (values: TickValues) => {
       const { benchTick, formatBenchTick } = await import("./bench-tick.ts");
@@ -72,6 +84,7 @@ function addTick(bench: Command, context: CommandContext): void {
         spinTailNs: values.spinTail ?? duration(0),
         cyclictestPath: Bun.which("cyclictest") ?? undefined,
         spawnThread: spawnBenchTick,
+        tellProgress: (text) => context.err.write(`${text}\n`),
       });
       context.out.write(`${values.json ? JSON.stringify(report) : formatBenchTick(report)}\n`);
       context.exitWith(ExitCode.Done);

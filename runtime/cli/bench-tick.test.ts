@@ -115,6 +115,8 @@ function fakeCyclictest(name: string, script: string): string {
 const spawnThread = (plan: BenchTickPlan) =>
   new Worker(new URL("../workers/bench-tick.worker.ts", import.meta.url), { workerData: plan });
 
+const progress: string[] = [];
+
 const run = (cyclictestPath: string | undefined) =>
   benchTick({
     runNs: duration(100 * NS_PER_MS),
@@ -122,6 +124,7 @@ const run = (cyclictestPath: string | undefined) =>
     spinTailNs: noSpin,
     cyclictestPath,
     spawnThread,
+    tellProgress: (text) => progress.push(text),
   });
 
 test("benchTick runs both sides for the same number of ticks", async () => {
@@ -130,7 +133,9 @@ test("benchTick runs both sides for the same number of ticks", async () => {
     "printf '000100\\t000020\\n# Max Latencies: 00100\\n'" +
       "; echo '# Histogram Overflows: 00000'",
   );
+  progress.length = 0;
   const report = await run(path);
+  expect(progress).toEqual(["pair 1 of 2: about 1 s left", "pair 2 of 2: about 1 s left"]);
   const calls = await Bun.file(`${path}.calls`).text();
   const same = { p50: 100, p90: 100, p99: 100, max: 100 };
   expect(calls.trim().split("\n")).toEqual(["", ""].map(() => "-m -q -p80 -i5000 -l 20 -h 20000"));
@@ -155,7 +160,9 @@ test("benchTick stops without a verdict after three voids in a row", async () =>
     "printf '000500\\t000020\\n# Max Latencies: 00500\\n'" +
       "; echo '# Histogram Overflows: 00000'",
   );
+  progress.length = 0;
   const report = await run(path);
+  expect(progress.at(-1)).toBe("pair 1 of 2 (2 void, repeated): about 1 s left");
   expect([report.verdict, report.pairs.map((each) => each.is_void), report.p50_ratio]).toEqual([
     "no verdict",
     [true, true, true],

@@ -33,6 +33,8 @@ export type BenchTickOptions = {
   readonly cyclictestPath: string | undefined;
   /** Starts `bench-tick.worker.ts`; only `compose.ts` may, for the sake of the binary. */
   readonly spawnThread: (plan: BenchTickPlan) => BenchThread;
+  /** Gets one line for a person before each pair. */
+  readonly tellProgress: (text: string) => void;
 };
 
 /** The part of a started `bench-tick.worker.ts` that the bench uses. */
@@ -86,6 +88,7 @@ export async function benchTick(options: BenchTickOptions): Promise<BenchTickRep
   let validCount = 0;
   let voidsInRow = 0;
   while (skipped === "" && validCount < options.pairCount && voidsInRow < VOIDS_MAX) {
+    options.tellProgress(progressText(options, validCount, pairs.length));
     const control = await runCyclictest(options.cyclictestPath!, tickCount);
     if (typeof control === "string") {
       skipped = control;
@@ -98,8 +101,20 @@ export async function benchTick(options: BenchTickOptions): Promise<BenchTickRep
     validCount += is_void ? 0 : 1;
     voidsInRow = is_void ? voidsInRow + 1 : 0;
   }
-  if (ours.length === 0) ours.push(await runOurs(options, tickCount));
+  if (ours.length === 0) {
+    options.tellProgress(`our side alone, about ${Math.ceil(options.runNs / NS_PER_S)} s`);
+    ours.push(await runOurs(options, tickCount));
+  }
   return report(options, tickCount, pairs, ours, skipped);
+}
+
+/** A void pair is repeated, so the number of a pair counts the valid ones before it. */
+function progressText(options: BenchTickOptions, validCount: number, doneCount: number): string {
+  const { pairCount, runNs } = options;
+  const leftS = Math.ceil(((pairCount - validCount) * 2 * runNs) / NS_PER_S);
+  const voidCount = doneCount - validCount;
+  const repeats = voidCount === 0 ? "" : ` (${voidCount} void, repeated)`;
+  return `pair ${validCount + 1} of ${pairCount}${repeats}: about ${leftS} s left`;
 }
 
 function report(

@@ -19,6 +19,8 @@ export interface CommandContext {
   readonly user: FolderUser;
   readonly startRun: StartRun;
   readonly pid: number;
+  /** The program as this person types it. */
+  readonly program: string;
   /** Where keys are typed; undefined when there is no terminal. */
   readonly keyboard: KeyTerminal | undefined;
   readonly signals: SignalSource;

@@ -5,7 +5,6 @@ import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { evidenceNames } from "../contracts/evidence.ts";
 import { Mode } from "../contracts/mode.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
@@ -39,10 +38,14 @@ export const exampleStatus: RunStatus = {
   jointNames: ["pan", "lift"],
   measuredRad: [0.25, -1.5],
   commandRad: [0.3, -1.4],
-  hint: "Space stops, q ends the run",
+  cause: "",
+  causeS: Number.NaN,
+  hint: "Follows expert",
+  acts: ["stop"],
   warnings: [],
   taskSuccess: true,
   episodeCount: 3,
+  isEpisodeUnderWay: true,
   successCount: 2,
 };
 
@@ -142,6 +145,7 @@ export function fakeContext(parts: Partial<CommandContext> = {}): FakeContext {
     user: freshUser(),
     startRun: () => Promise.reject(new Error("no run was expected")),
     pid: process.pid,
+    program: "holdfast",
     keyboard: undefined,
     leave: (code) => leftCode.push(code),
     exitWith: () => undefined,
@@ -174,12 +178,18 @@ export function exampleReport(options: RunOptions, mode: Mode): RunReport {
     stats,
     policySafeTicks: new Float64Array(REASON_COUNT),
     policySafeEpisodes: new Float64Array(REASON_COUNT),
-    evidenceCounts: new Float64Array(evidenceNames.length),
-    task: { name: options.plan.task.name, success: true, episodeCount: 1, successCount: 1 },
+    policy: options.plan.policy,
+    task: {
+      name: options.plan.task.name,
+      success: true,
+      episodeCount: 1,
+      isEpisodeUnderWay: false,
+      successCount: 1,
+    },
     traceHash: undefined,
     realtimeFactor: 1,
     warnings: [],
     failure: undefined,
-    next: "Again: holdfast run",
+    isSteered: false,
   };
 }

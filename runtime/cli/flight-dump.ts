@@ -15,7 +15,7 @@ import {
 } from "../contracts/schema-versions.ts";
 import { TickSlot, TickView } from "../contracts/tick-record.ts";
 import type { FlightRecorder } from "../core/flight-recorder.ts";
-import type { RunPlan } from "../workers/plan.ts";
+import type { RunOptions } from "./run-options.ts";
 
 /** Where dumps lie: below $XDG_STATE_HOME, or its default. */
 export function flightFolder(env: Readonly<Record<string, string | undefined>>): string {
@@ -27,18 +27,19 @@ export function flightFolder(env: Readonly<Record<string, string | undefined>>):
 /** Writes the recorder's ticks and returns the path. Throws what the file system throws. */
 export function dumpFlight(
   folder: string,
-  plan: RunPlan,
+  options: RunOptions,
   why: string,
   recorder: FlightRecorder,
 ): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { plan } = options;
   const records = recorder.dump();
   const jointCount = plan.robot.joints.length;
   const lastTick = records[records.length - 1]?.[TickSlot.tick] ?? 0;
   const path = join(folder, `flight-${process.pid}-${lastTick}.jsonl`);
   const head = {
     why,
-    profile: plan.robot.name,
+    profile: options.profile,
     task: plan.task.name,
     policy: plan.policy,
     seed: plan.seed,

@@ -57,7 +57,8 @@ export async function askRun(
 async function exchange(run: RunSocket, request: string, answerMsMax: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const late = setTimeout(() => {
-    const why = `no answer within ${answerMsMax} ms; use the e-stop, or kill ${run.pid}`;
+    const remedy = `cut the power by hand if it moves, or kill ${run.pid}`;
+    const why = `no answer within ${answerMsMax} ms; ${remedy}`;
     reject(new OperatorError("no_answer", run.pid, why));
   }, answerMsMax);
   const decoder = new TextDecoder();

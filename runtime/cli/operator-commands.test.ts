@@ -48,10 +48,13 @@ test("one run is asked without a choice", async () => {
       });
     }
     expect(run!.asked).toEqual(["stop", "reset", "start"]);
-    expect((await type("status", user)).out).toBe(`${statusReport(exampleStatus, 11)}\n`);
+    expect((await type("status", user)).out).toBe(
+      `${statusReport(exampleStatus, 11, "holdfast")}\n`,
+    );
     expect(JSON.parse((await type("status --json", user)).out)).toEqual({
       pid: 11,
       ...exampleStatus,
+      causeS: null, // JSON has no word for a figure that is not there
     });
   });
 });

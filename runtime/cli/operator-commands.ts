@@ -48,7 +48,7 @@ async function operate(
   const heard = all.filter(({ answer }) => !isGone(answer));
   if (heard.length === 0) {
     const which = values.pid === undefined ? "No run is live" : `No run ${values.pid} is live`;
-    context.err.write(`holdfast: ${which}: holdfast run starts one\n`);
+    context.err.write(`holdfast: ${which}: ${context.program} run starts one\n`);
     return ExitCode.Failed;
   }
   const isDone = heard.map((each) => report(context, each, values.json === true));
@@ -96,7 +96,7 @@ function report(context: CommandContext, { run, answer }: Heard, isJson: boolean
       context.out.write(
         isJson
           ? `${JSON.stringify({ pid: run.pid, ...answer.status })}\n`
-          : `${statusReport(answer.status, run.pid)}\n`,
+          : `${statusReport(answer.status, run.pid, context.program)}\n`,
       );
       return true;
     case "cue":

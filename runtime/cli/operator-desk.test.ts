@@ -1,7 +1,7 @@
 // A person at a run: keys and signals, in every order that matters, and that the terminal and the
 // ways in are given back.
 
-import { expect, test } from "bun:test";
+import { afterEach, expect, jest, test } from "bun:test";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { FakeRun, FakeTerminal, fakeContext } from "./fixture.ts";
@@ -21,16 +21,17 @@ function sit(isAttached = true) {
 
 const AT_ONCE = "holdfast: left at once, without waiting for the robot to rest\n";
 
+afterEach(() => jest.useRealTimers());
+
 test("keys do what they say and the answer is shown", () => {
   const { terminal, context, desk, run } = sit();
   terminal.type(" rs?");
   desk.close();
   expect(run.asked).toEqual(["stop", "reset", "start"]);
-  const [page, help, status, ...answers] = context.out.text.split("\n");
+  const [page, help, ...answers] = context.out.text.split("\n");
   expect(page).toMatch(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/);
-  expect([help, status, ...answers]).toEqual([
+  expect([help, ...answers]).toEqual([
     KEY_HELP,
-    "10.0 s  RUNNING ok  Space stops, q ends the run",
     "stop heard",
     "reset heard",
     "start heard",
@@ -61,15 +62,20 @@ test.each([
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ])(
-  "a first %s ends under control, a second leaves with %i and gives the terminal back first",
+  "a first %s ends under control, a later one leaves with %i and gives the terminal back first",
   (signal, code) => {
+    jest.useFakeTimers();
     const { terminal, context, desk, run } = sit();
+    // `timeout` signals a process and its group: to a person that is one act.
+    for (const each of [signal, signal, "SIGTERM"]) context.signals.emit(each);
+    jest.advanceTimersByTime(499);
     context.signals.emit(signal);
     expect({ asked: run.asked, left: context.leftCode, modes: terminal.modes }).toEqual({
       asked: ["quit"],
       left: [],
       modes: [true],
     });
+    jest.advanceTimersByTime(1);
     context.signals.emit(signal);
     expect({ asked: run.asked, left: context.leftCode, modes: terminal.modes }).toEqual({
       asked: ["quit", "quit"],
@@ -125,4 +131,18 @@ test("a folder that may not be used costs the socket and not the run", () => {
     `Cannot use "${folder}": expected a folder, found a link: ` +
       "holdfast stop will not find this run\npage: ",
   );
+});
+
+test("with keys an end is told in keys, and without a terminal in signals", () => {
+  const ends = [new FakeTerminal(), undefined].map((keyboard) => {
+    const context = fakeContext({ keyboard });
+    const desk = new OperatorDesk(context, context.out, PORT);
+    context.signals.emit("SIGTERM");
+    desk.close();
+    return context.out.text;
+  });
+  expect(ends).toEqual([
+    "ending under control; Ctrl-C leaves at once\n",
+    "ending under control; another signal leaves at once\n",
+  ]);
 });

@@ -3,7 +3,11 @@
 // run has a handle, so that a stop or a Ctrl-C while threads still load is not lost.
 
 import { ConsoleServer } from "../console/server.ts";
+import { Mode } from "../contracts/mode.ts";
+import type { ModeChange } from "../record/mode-story.ts";
+import { ChangeLines } from "./change-lines.ts";
 import type { CommandContext } from "./command-context.ts";
+import { changeText, commandWords, keyWords } from "./hint.ts";
 import { KEY_HELP, TerminalKeys } from "./keys.ts";
 import type { KeyName } from "./keys.ts";
 import { OperatorSocket } from "./operator-socket.ts";
@@ -15,10 +19,13 @@ import { StatusLine } from "./status-line.ts";
 import { ExitCode } from "./usage.ts";
 
 const STATUS_PERIOD_MS = 1_000;
+/** `timeout` and a shell signal a process and its group: two signals this close are one act. */
+const SIGNAL_ECHO_MS = 500;
 
 export class OperatorDesk {
   readonly #context: CommandContext;
   readonly #line: StatusLine;
+  readonly #changes = new ChangeLines();
   readonly #port: number;
   readonly #keys: TerminalKeys | undefined;
   readonly #unwatch: () => void;
@@ -28,16 +35,20 @@ export class OperatorDesk {
   #timer: ReturnType<typeof setInterval> | undefined;
   #isEnding = false;
   #isStopAsked = false;
+  #isSignalFresh = false;
 
   /** `port` is the first one the page tries. */
   constructor(context: CommandContext, out: TextOut, port: number) {
     this.#context = context;
-    this.#line = new StatusLine(out);
+    const { keyboard, program, pid } = context;
+    this.#line = new StatusLine(
+      out,
+      keyboard === undefined ? commandWords(program, pid) : keyWords,
+    );
     this.#port = port;
     this.#unwatch = watchSignals(context.signals, ignoredSignals(), (signal) => {
-      this.#end(signalExitCode(signal));
+      this.#hearSignal(signalExitCode(signal));
     });
-    const { keyboard } = context;
     this.#keys =
       keyboard === undefined ? undefined : new TerminalKeys(keyboard, (key) => this.#act(key));
   }
@@ -51,7 +62,7 @@ export class OperatorDesk {
     this.#openPage(handle);
     if (this.#keys !== undefined) this.note(KEY_HELP);
     this.#show();
-    this.#timer = setInterval(() => this.#show(), STATUS_PERIOD_MS);
+    this.#timer = setInterval(() => this.#endPeriod(), STATUS_PERIOD_MS);
   }
 
   /** Writes lines for a person. */
@@ -59,10 +70,20 @@ export class OperatorDesk {
     this.#line.note(text);
   }
 
+  /** Writes that the mode changed, unless too many such lines came at once. */
+  tellChange(change: ModeChange, firstNs: number): void {
+    if (change.fromMode === -1 && change.toMode === Mode.Starting) return; // the hint says it
+    const isFlicker = change.toMode === Mode.Running || change.toMode === Mode.Degraded;
+    const lines = this.#changes.add(changeText(change, firstNs), !isFlicker);
+    for (const line of lines) this.note(line);
+    if (lines.length > 0) this.#show();
+  }
+
   /** Gives everything back, the terminal first. May be called again. */
   close(): void {
     this.#keys?.close();
     clearInterval(this.#timer);
+    this.#tellMoreChanges();
     this.#line.end();
     this.#unwatch();
     this.#socket?.close();
@@ -86,6 +107,15 @@ export class OperatorDesk {
     this.note(`${key}: the run is still being set up, ${answer}`);
   }
 
+  #hearSignal(exitCode: number): void {
+    if (this.#isSignalFresh) return;
+    this.#isSignalFresh = true;
+    setTimeout(() => {
+      this.#isSignalFresh = false;
+    }, SIGNAL_ECHO_MS).unref();
+    this.#end(exitCode);
+  }
+
   #tell(answer: CueAnswer): void {
     this.note(answer.text);
     this.#show();
@@ -95,7 +125,8 @@ export class OperatorDesk {
   #quit(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
-    this.note("ending under control; Ctrl-C leaves at once");
+    const again = this.#keys === undefined ? "another signal" : "Ctrl-C";
+    this.note(`ending under control; ${again} leaves at once`);
     this.#handle?.quit();
   }
 
@@ -119,7 +150,7 @@ export class OperatorDesk {
       this.#socket = OperatorSocket.open(handle, this.#context.pid, this.#context.user);
     } catch (cause) {
       if (!(cause instanceof RuntimeFolderError)) throw cause;
-      this.note(`${cause.message}: holdfast stop will not find this run`);
+      this.note(`${cause.message}: ${this.#context.program} stop will not find this run`);
     }
   }
 
@@ -130,6 +161,15 @@ export class OperatorDesk {
         ? `no page: no port is free from ${this.#port} on`
         : `page: ${this.#page.url}`,
     );
+  }
+
+  #endPeriod(): void {
+    this.#tellMoreChanges();
+    this.#show();
+  }
+
+  #tellMoreChanges(): void {
+    for (const line of this.#changes.endPeriod()) this.note(line);
   }
 
   #show(): void {

@@ -109,10 +109,14 @@ const statusFields: Readonly<Record<keyof RunStatus, FieldKind>> = {
   jointNames: "texts",
   measuredRad: "numbers",
   commandRad: "numbers",
+  cause: "text",
+  causeS: "number",
   hint: "text",
+  acts: "texts",
   warnings: "texts",
   taskSuccess: "flag",
   episodeCount: "number",
+  isEpisodeUnderWay: "flag",
   successCount: "number",
 };
 

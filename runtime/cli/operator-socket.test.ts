@@ -169,7 +169,9 @@ test("a run that hangs is reported, never waited for", async () => {
   listener.stop(true);
   expect(error).toMatchObject({
     code: "no_answer",
-    message: "Cannot talk to run 5: no answer within 1 ms; use the e-stop, or kill 5",
+    message:
+      "Cannot talk to run 5: no answer within 1 ms; " +
+      "cut the power by hand if it moves, or kill 5",
   });
 });
 

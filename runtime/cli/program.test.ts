@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import packageFacts from "../../package.json" with { type: "json" };
 import { Mode } from "../contracts/mode.ts";
+import { Reason } from "../contracts/reason.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { runProgram } from "./program.ts";
 import { exampleReport, FakeRun, fakeContext, startFake } from "./fixture.ts";
@@ -18,6 +19,7 @@ const seeds = "a whole number from 0 to 9007199254740991";
 const tasks = "none, reach, reach_far, pick_place";
 
 const bad: readonly (readonly [string, string])[] = [
+  ["./no-such.yaml", 'Unknown command "./no-such.yaml": see holdfast --help'],
   ["frob", 'Unknown command "frob": see holdfast --help'],
   ["runn", 'Unknown command "runn" (Did you mean run?): see holdfast --help'],
   ["--frob", 'Unknown option "--frob": see holdfast --help'],
@@ -172,20 +174,114 @@ test.each(asked)("%p asks for just that", async (line, expected) => {
   expect(summary(await optionsOf(line))).toEqual(expected as ReturnType<typeof summary>);
 });
 
-test("a run prints its page, its changes and its report, and says how it ended", async () => {
-  const run = new FakeRun({ mode: "SAFE_STOP", reason: "stop", hint: "press r" });
-  const context = fakeContext({ startRun: startFake(run, () => run.quit()) });
-  const exitCode = await runProgram(["run", "--port", "18411"], context);
+const lockstep = "run ./profiles/so101.yaml --time lockstep --seed 3 --port 18411";
+
+test("a run prints its page, its hint and its report, and how to repeat it", async () => {
+  const run = new FakeRun({ mode: "SAFE_STOP", hint: "Stopped", acts: ["reset"] });
+  const context = fakeContext({
+    program: "scripts/run",
+    startRun: startFake(run, () => run.quit()),
+  });
+  const exitCode = await runProgram(lockstep.split(" "), context);
   const lines = context.out.text.split("\n");
   expect(exitCode).toBe(0);
   expect(lines.slice(0, 4)).toEqual([
-    "starting so101: task pick_place, policy pick_place, streaming",
+    "starting so101: task pick_place, policy pick_place, lockstep",
     expect.stringMatching(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/),
-    "10.0 s  SAFE_STOP stop  press r",
+    "10.040 s  SAFE_STOP  Stopped: scripts/run reset",
     expect.stringMatching(/^Cadence report: so101, .*pick_place/),
   ]);
-  expect(lines.slice(-2)).toEqual(["Again: holdfast run", ""]);
+  // One tick of 5 ms was all that there was of it.
+  const again = "scripts/run run ./profiles/so101.yaml --duration 0.005 --time lockstep --seed 3";
+  expect(lines.slice(-2)).toEqual([`Again, to the bit: ${again}`, ""]);
 });
+
+test.each([
+  "run",
+  "run so101-servo --task reach --policy sine --seed 9 --duration 2 --fault drop:joints",
+])("the command that repeats %p asks for the very same", async (line) => {
+  const run = new FakeRun();
+  const context = fakeContext({ startRun: startFake(run, () => run.quit()) });
+  await runProgram([...line.split(" "), "--port", "18411"], context);
+  const again = /^Again[^:]*: holdfast (.*)\n$/m.exec(context.out.text)![1]!;
+  expect(summary(await optionsOf(again))).toEqual(summary(await optionsOf(line)));
+});
+
+test("a deployment shows its own name, at the start and in the report", async () => {
+  const run = new FakeRun();
+  const context = fakeContext({ startRun: startFake(run, () => run.quit()) });
+  await runProgram(["run", "so101-servo", "--port", "18411"], context);
+  expect(context.out.text).toStartWith("starting so101-servo: task pick_place");
+  expect(context.out.text).toContain("Cadence report: so101-servo, pick_place");
+});
+
+test("changes of mode are told one by one, and a flood of them summed up at the end", async () => {
+  const change = {
+    fromMode: Mode.Running,
+    toMode: Mode.Degraded,
+    nowNs: 3.5e9,
+    reason: Reason.NoAction,
+    faultBits: 0,
+    cueBits: 0,
+    refusal: undefined,
+  };
+  const context = fakeContext({
+    startRun: (options, hooks) => {
+      for (let count = 0; count < 9; count += 1) hooks.changed(change, 0);
+      hooks.changed({ ...change, toMode: Mode.SafeStop }, 0);
+      hooks.changed(change, 0);
+      return Promise.resolve(exampleReport(options, Mode.SafeStop));
+    },
+  });
+  await runProgram(["run"], context);
+  expect(context.out.text.split("\n").slice(1, 9)).toEqual([
+    ...Array.from({ length: 5 }, () => "3.500 s  RUNNING → DEGRADED: no_action"),
+    "… 4 more changes",
+    "3.500 s  RUNNING → SAFE_STOP: no_action",
+    "… 1 more change",
+  ]);
+});
+
+test("the help of run has a line for each policy, task, robot and source", async () => {
+  const context = fakeContext();
+  await runProgram(["run", "--help"], context);
+  const lines = context.out.text.split("\n");
+  const names = [
+    ...policyNames.split(", "),
+    ...tasks.split(", "),
+    ...["so101", "ur5e", "document-one", "so101-servo", "so101-servo-payload"],
+    ...["joints", "cube_pose"],
+  ];
+  for (const name of names) {
+    const pattern = new RegExp(`^  ${name} +[A-Za-z].{8,}`);
+    expect([name, lines.filter((line) => pattern.test(line)).length > 0]).toEqual([name, true]);
+  }
+  expect(lines.filter((line) => line.length > 100)).toEqual([]);
+});
+
+test("each fault that the help shows is one that a run takes", async () => {
+  const context = fakeContext();
+  await runProgram(["run", "--help"], context);
+  const examples = [...context.out.text.matchAll(/^ {2}(\w+:\w+[=@%]\S+) {2,}\w.+$/gm)].map(
+    (found) => found[1]!,
+  );
+  expect(examples).toHaveLength(6);
+  for (const fault of examples) {
+    expect((await optionsOf(`run --fault ${fault}`)).plan.faults).toEqual([fault]);
+  }
+});
+
+test.each(["ur5e", "so101-servo", "./profiles/so101.yaml"])(
+  "%s where a command is expected is answered with the command that runs it",
+  async (word) => {
+    const context = fakeContext({ program: "scripts/run" });
+    const exitCode = await runProgram([word, "--duration", "5"], context);
+    expect([exitCode, context.err.text]).toEqual([
+      2,
+      `holdfast: Unknown command "${word}": a robot is run with scripts/run run ${word}\n`,
+    ]);
+  },
+);
 
 test("with --json only JSON is on standard output; a latched fault is exit code 1", async () => {
   const run = new FakeRun();

@@ -3,13 +3,17 @@
 //
 // Knows no process: `main.ts` hands in streams, keyboard and signals, tests hand in their own.
 
+import { existsSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { robotNames } from "../profile/builtin.ts";
+import { isPath } from "../profile/files.ts";
 import { addBenchCommand } from "./bench-command.ts";
 import type { CommandContext } from "./command-context.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { addProfileCommand } from "./profile-command.ts";
 import { addRunCommand } from "./run-command.ts";
+import type { ListedPolicy } from "./run-help.ts";
 import { addSnapshotCommand } from "./snapshot-command.ts";
 import { ExitCode } from "./usage.ts";
 import { addVersionCommand, PROGRAM_VERSION } from "./version-command.ts";
@@ -34,12 +38,12 @@ export async function runProgram(
   context: Omit<CommandContext, "exitWith">,
 ): Promise<number> {
   let exitCode: number = ExitCode.Done;
-  const program = buildProgram({
-    ...context,
-    exitWith: (code) => {
-      exitCode = code;
-    },
-  });
+  // Only a run needs the policies: `holdfast stop` must not wait for them.
+  const listed = args[0] === "run" ? (await import("../policy/registry.ts")).policies : [];
+  const exitWith = (code: ExitCode) => {
+    exitCode = code;
+  };
+  const program = buildProgram({ ...context, exitWith }, listed);
   try {
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: "user" });
@@ -47,12 +51,13 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) return errorCode(error, context);
     if (error.exitCode === 0) return ExitCode.Done; // help or version was asked for
-    context.err.write(`holdfast: ${commanderMessage(error, args, program)}\n`);
+    const message = robotMessage(args[0] ?? "", context) ?? commanderMessage(error, args, program);
+    context.err.write(`holdfast: ${message}\n`);
     return ExitCode.BadInput;
   }
 }
 
-function buildProgram(context: CommandContext): Command {
+function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]): Command {
   const program = new Command("holdfast")
     .description(
       "Runs robots that follow learned policies, and holds fast when anything goes wrong.",
@@ -67,7 +72,7 @@ function buildProgram(context: CommandContext): Command {
       getOutHasColors: () => false,
     })
     .exitOverride();
-  addRunCommand(program, context);
+  addRunCommand(program, context, listed);
   addOperatorCommands(program, context);
   addProfileCommand(program, context);
   addDoctorCommand(program, context);
@@ -104,6 +109,13 @@ function isTyped(error: unknown): error is Error {
 }
 
 const codeText = (error: Error & { readonly code?: unknown }): string => String(error.code);
+
+/** What to say to a robot's name or file where a command is expected; undefined for other words. */
+function robotMessage(word: string, { program }: Pick<CommandContext, "program">) {
+  const isThere = robotNames.includes(word) || (isPath(word) && existsSync(word));
+  if (!isThere) return undefined;
+  return `Unknown command ${JSON.stringify(word)}: a robot is run with ${program} run ${word}`;
+}
 
 // Messages of the parser in the form of ours: one line, a capital, double quotes, the way to help.
 function commanderMessage(

@@ -6,24 +6,34 @@ import { evidenceNames } from "../contracts/evidence.ts";
 import { Mode, modeNames } from "../contracts/mode.ts";
 import { REASON_COUNT, reasonNames } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
+import type { ModePhase } from "../record/mode-story.ts";
 import type { RunStats } from "../record/run-stats.ts";
+import { faultNames } from "../../safety/faults.ts";
+import { causeWords } from "./hint.ts";
 import type { RunOptions } from "./run-options.ts";
+
+/** Phases of the supervisor's path that a person is shown; the JSON has more. */
+const PHASE_COUNT_MAX = 8;
+/** A longer path has a line for each phase. */
+const PATH_COLUMN_COUNT_MAX = 80;
 
 export type TaskOutcome = {
   readonly name: string;
   readonly success: boolean;
+  /** Episodes that are over. */
   readonly episodeCount: number;
+  readonly isEpisodeUnderWay: boolean;
   readonly successCount: number;
 };
 
 export type RunReport = {
   readonly options: RunOptions;
   readonly stats: RunStats;
+  /** By its own name once that was known. */
+  readonly policy: string;
   /** Policy side, per reason. */
   readonly policySafeTicks: Float64Array;
   readonly policySafeEpisodes: Float64Array;
-  /** Entries per evidence code. */
-  readonly evidenceCounts: Float64Array;
   readonly task: TaskOutcome;
   /** SHA-256 over every tick; undefined when a record was lost on its way. */
   readonly traceHash: string | undefined;
@@ -32,8 +42,8 @@ export type RunReport = {
   readonly warnings: readonly string[];
   /** Why the run could not go on as asked; undefined when it could. */
   readonly failure: string | undefined;
-  /** The command that goes on from here. */
-  readonly next: string;
+  /** A person stopped, reset or started it. */
+  readonly isSteered: boolean;
 };
 
 type Micros = { readonly p50: number; readonly p99: number; readonly max: number };
@@ -42,8 +52,8 @@ type Micros = { readonly p50: number; readonly p99: number; readonly max: number
 export function jsonReport(report: RunReport): Record<string, unknown> {
   const { stats, options } = report;
   return {
-    profile: options.plan.robot.name,
-    policy: options.plan.policy,
+    profile: options.profile,
+    policy: report.policy,
     time: options.time,
     seed: options.plan.seed,
     rate_asked_hz: options.plan.robot.controlHz,
@@ -60,7 +70,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     safe_entries_control: byReason(stats.safeTicks),
     safe_entries_policy: byReason(report.policySafeTicks),
     repairs: named(repairNames, stats.repairTicks),
-    evidence: named(evidenceNames, report.evidenceCounts),
+    evidence: named(evidenceNames, stats.chunks.counts),
     supervisor_path: stats.path.map((mode) => modeNames[mode]),
     task: {
       name: report.task.name,
@@ -82,50 +92,92 @@ export function exitCode(report: RunReport): 0 | 1 {
   return report.stats.last[TickSlot.mode] === Mode.FaultLatched ? 1 : 0;
 }
 
-/** The report for a person, several lines. */
-export function formatReport(report: RunReport): string {
+/** The report for a person, several lines; `again` is the command that repeats the run. */
+export function formatReport(report: RunReport, again: string): string {
   const { stats, options, task } = report;
-  const { robot } = options.plan;
-  const wake = micros(stats.wake);
-  const work = micros(stats.work);
-  const age = micros(stats.sampleAge);
   const ticks = stats.tickCount + stats.lostCount;
+  const rateAskedHz = options.plan.robot.controlHz;
   const lines = [
-    `Cadence report: ${robot.name}, ${task.name}, policy ${options.plan.policy}, ${options.time}`,
-    `  rate           ${stats.rateHz.toFixed(2)} Hz of ${robot.controlHz} asked, ${ticks} ticks`,
-    `  late, missed   ${stats.lateCount} late (over ${robot.supervisor.lateNsMax / 1e6} ms), ` +
-      `${stats.missedCount} beats missed`,
-  ];
-  if (options.time === "streaming") {
-    lines.push(
-      `  wake-up        p50 ${wake.p50} µs, p99 ${wake.p99} µs, max ${wake.max} µs`,
-      `  tick work      p50 ${work.p50} µs, p99 ${work.p99} µs, max ${work.max} µs`,
-      `  sample age     p50 ${age.p50} µs, p99 ${age.p99} µs, max ${age.max} µs`,
-    );
-  } else {
-    lines.push(`  speed          ${report.realtimeFactor.toFixed(1)} times real time`);
-  }
-  lines.push(
-    `  coverage gaps  ${stats.coverageGapCount} ticks without a decision while motion was allowed`,
-    `  safe ticks     ${list(byReason(stats.safeTicks, report.policySafeTicks))}`,
-    `  repairs        ${list(named(repairNames, stats.repairTicks))}`,
-    `  chunks         ${list(named(evidenceNames, report.evidenceCounts))}`,
-    `  supervisor     ${stats.path.map((mode) => modeNames[mode]).join(" → ")}`,
+    `Cadence report: ${options.profile}, ${task.name}, policy ${report.policy}, ${options.time}`,
+    `  rate           ${stats.rateHz.toFixed(2)} Hz of ${rateAskedHz} asked, ${ticks} ticks`,
+    ...(options.time === "streaming" ? timingLines(report) : []),
+    ...(options.time === "lockstep"
+      ? [`  speed          ${report.realtimeFactor.toFixed(1)} times real time`]
+      : []),
+    `  no decision    ${stats.coverageGapCount} of ${ticks} ticks, held as none came in time`,
+    `  safe ticks     held instead of moving: ` +
+      list(byReason(stats.safeTicks, report.policySafeTicks)),
+    `  limited        commands changed by a limit: ${list(named(repairNames, stats.repairTicks))}`,
+    `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
+    `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
-    `  task           ${task.name}: ${outcome(task)}`,
-  );
+    `  task           ${task.name === "none" ? "none" : `${task.name}: ${outcome(task)}`}`,
+  ];
   if (report.traceHash !== undefined) lines.push(`  trace          ${report.traceHash}`);
   if (stats.lostCount > 0) lines.push(`  lost records   ${stats.lostCount} (main was too slow)`);
   for (const warning of report.warnings) lines.push(`  warning        ${warning}`);
   if (report.failure !== undefined) lines.push(`  failure        ${report.failure}`);
-  lines.push(report.next);
+  lines.push(`${againLabel(report)}: ${again}`);
   return lines.join("\n");
 }
 
+function timingLines({ stats, options }: RunReport): string[] {
+  const ticks = stats.tickCount + stats.lostCount;
+  const beats = ticks + stats.missedCount;
+  const lateMs = options.plan.robot.supervisor.lateNsMax / 1e6;
+  const spread = (histogram: RunStats["wake"]) => {
+    const { p50, p99, max } = micros(histogram);
+    return `p50 ${p50} µs, p99 ${p99} µs, max ${max} µs`;
+  };
+  return [
+    `  late           ${stats.lateCount} of ${ticks} ticks, over ${lateMs} ms after their time`,
+    `  missed         ${stats.missedCount} of ${beats} beats, as the tick before was not over`,
+    `  wake-up        ${spread(stats.wake)} after its time`,
+    `  tick work      ${spread(stats.work)}`,
+    `  sample age     ${spread(stats.sampleAge)} when its tick began`,
+  ];
+}
+
+function againLabel({ options, isSteered }: RunReport): string {
+  if (isSteered) return "Again, without what you did by hand";
+  return options.time === "lockstep"
+    ? "Again, to the bit"
+    : "Again (repeats to the bit with --time lockstep)";
+}
+
+/** Where the supervisor went: RUNNING with its dips is one phase, a stop has its cause. */
+function pathText({ story, firstNs }: RunStats): string {
+  const shown = story.phases.slice(-PHASE_COUNT_MAX);
+  const phases = shown.map((phase) => phaseText(phase, firstNs));
+  if (shown.length < story.phases.length) phases.unshift("…");
+  const line = phases.join(" → ");
+  return line.length <= PATH_COLUMN_COUNT_MAX ? line : phases.join(`\n${" ".repeat(15)}→ `);
+}
+
+function phaseText({ change, dips }: ModePhase, firstNs: number): string {
+  const { toMode, nowNs } = change;
+  if (toMode === Mode.SafeStop || toMode === Mode.FaultLatched) {
+    const { name, detail } = causeWords(change);
+    return `${modeNames[toMode]} by ${name} at ${((nowNs - firstNs) / 1e9).toFixed(2)} s${detail}`;
+  }
+  if (dips.size === 0) return modeNames[toMode] ?? "";
+  const counts = [...dips].map(
+    ([fault, count]) =>
+      `${count} ${count === 1 ? "time" : "times"} DEGRADED by ${faultNames[fault]}`,
+  );
+  return `RUNNING (${counts.join(", ")})`;
+}
+
+/** Episodes that are over, and whether another has begun. */
+export function episodesText(
+  task: Pick<TaskOutcome, "episodeCount" | "successCount" | "isEpisodeUnderWay">,
+): string {
+  const over = `${task.successCount} of ${task.episodeCount} episodes`;
+  return task.isEpisodeUnderWay ? `${over}, 1 under way` : over;
+}
+
 function outcome(task: TaskOutcome): string {
-  if (task.name === "none") return "nothing to judge";
-  const rounds = `${task.successCount} of ${task.episodeCount} episodes`;
-  return task.success ? `success, ${rounds}` : `not achieved, ${rounds}`;
+  return `${task.success ? "success" : "not achieved"}, ${episodesText(task)}`;
 }
 
 function micros(histogram: RunStats["wake"]): Micros {

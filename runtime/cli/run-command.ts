@@ -14,10 +14,13 @@ import { oneOf } from "../profile/problem.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
+import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
 import type { RunReport } from "./report.ts";
+import { runHelp } from "./run-help.ts";
+import type { ListedPolicy } from "./run-help.ts";
 import type { RunOptions } from "./run-options.ts";
 import {
   choiceOf,
@@ -36,22 +39,6 @@ const DEFAULT_SEED = 1;
 const DEFAULT_PORT = 8080;
 const timeModels = ["streaming", "lockstep"] as const;
 
-const HELP = `
-PROFILE is a name (so101, ur5e, document-one, so101-servo) or, with a slash or .yaml, a file.
-
-Examples:
-  holdfast run                                      the SO-101 arm picks and places, in simulation
-  holdfast run ur5e --duration 10                   ten seconds of another arm
-  holdfast run --policy sine --spin-tail 100        another policy, sharper timing
-  holdfast run --time lockstep --duration 60 --json reproducible, as fast as it goes
-  holdfast run --fault freeze:joints@2s+500ms       the joint sensor freezes for half a second
-  holdfast run --policy-latency normal:150ms,40ms   decisions come late
-
-Keys, where there is a terminal:
-  space stop, r reset, s start, q quit, Ctrl-C quit (twice: at once), ? help
-
-Exit code: 0 ended as asked, 1 ended in a latched fault, 2 bad input.`;
-
 // The parser names a value after its option, which has no room for a unit.
 type Seconds = number;
 
@@ -69,7 +56,12 @@ export type RunValues = {
   readonly json?: boolean;
 };
 
-export function addRunCommand(program: Command, context: CommandContext): void {
+/** `listed` are the policies that ship, for the help; they load only when a run is asked for. */
+export function addRunCommand(
+  program: Command,
+  context: CommandContext,
+  listed: readonly ListedPolicy[],
+): void {
   program
     .command("run")
     .summary("run a robot until it is told to quit")
@@ -90,18 +82,27 @@ export function addRunCommand(program: Command, context: CommandContext): void {
     .addOption(
       valueOption("--fault <SPEC>", "KIND:SOURCE[=VALUE][@FROM[+FOR]][%P], repeatable", listOf),
     )
-    .addOption(valueOption("--spin-tail <US>", "poll this long before each tick", spinTailOf))
+    .addOption(valueOption("--spin-tail <US>", "poll this many µs before each tick", spinTailOf))
     .addOption(valueOption("--port <N>", `first port for the page (${DEFAULT_PORT})`, portOf))
     .option("--json", "print the report as one line of JSON")
-    .addHelpText("after", HELP)
+    .addHelpText("after", () => runHelp(listed))
     .action(async (profile: string | undefined, values: RunValues) => {
       const options = runOptions(profile ?? DEFAULT_PROFILE, values);
       await checkPolicy(options.plan.policy);
       const report = await attendedRun(context, options, values);
       if (values.json === true) context.out.write(`${JSON.stringify(jsonReport(report))}\n`);
-      else context.out.write(`${formatReport(report)}\n`);
+      else {
+        const again = againCommand(context.program, profile, values, durationOf(report, values));
+        context.out.write(`${formatReport(report, again)}\n`);
+      }
       context.exitWith(exitCode(report));
     });
+}
+
+/** How long a repetition is to be: in lockstep as long as this run was, also after a quit. */
+function durationOf({ options, stats }: RunReport, values: RunValues): number | undefined {
+  if (options.time !== "lockstep" || stats.tickCount === 0) return values.duration;
+  return stats.tickCount / options.plan.robot.controlHz;
 }
 
 /** An option with one reader, which is told the option's long name. */
@@ -135,7 +136,7 @@ export function runOptions(profile: string, values: RunValues): RunOptions {
   if (time === "lockstep" && plan.spinTailNs > 0) {
     throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
   }
-  return { plan, time, durationS: values.duration };
+  return { profile: deployment.name, plan, time, durationS: values.duration };
 }
 
 /** Refuses a policy that is not there; whether it fits the robot shows when it is built. */
@@ -164,12 +165,13 @@ async function attendedRun(
 ): Promise<RunReport> {
   const out = values.json === true ? context.err : context.out;
   const desk = new OperatorDesk(context, out, values.port ?? DEFAULT_PORT);
-  const { robot, task, policy } = options.plan;
-  desk.note(`starting ${robot.name}: task ${task.name}, policy ${policy}, ${options.time}`);
+  const { task, policy } = options.plan;
+  desk.note(`starting ${options.profile}: task ${task.name}, policy ${policy}, ${options.time}`);
   try {
     return await context.startRun(options, {
       onHandle: (handle) => desk.attach(handle),
       note: (text) => desk.note(text),
+      changed: (change, firstNs) => desk.tellChange(change, firstNs),
     });
   } finally {
     desk.close();

@@ -1,10 +1,14 @@
 // RunHandle: what keys, the operator socket and the page may see of a run and do to it. The same
 // for streaming and lockstep; none of the three knows which it has.
 
+import type { ActName } from "./hint.ts";
+
 /** One look at a run. Plain data: it goes to the terminal, the socket and the page as it is. */
 export type RunStatus = {
+  /** The deployment's own name, or the robot's. */
   readonly profile: string;
   readonly task: string;
+  /** By its own name; a file that is still loading by its path. */
   readonly policy: string;
   readonly timeModel: "streaming" | "lockstep";
   readonly mode: string;
@@ -25,16 +29,24 @@ export type RunStatus = {
   readonly jointNames: readonly string[];
   readonly measuredRad: readonly number[];
   readonly commandRad: readonly number[];
-  /** What a person should know and do now: which key or command goes on. One line. */
+  /** What led into the stop that the run is in, cleared or not; empty when it is in none. */
+  readonly cause: string;
+  /** When that was; NaN when the run is in no stop. */
+  readonly causeS: number;
+  /** What a person should know now. One line, the same on every surface. */
   readonly hint: string;
+  /** What a person may do now, by name and in order; each surface has its own words for it. */
+  readonly acts: readonly ActName[];
   /** Shown all run: no real-time priority, memory not locked, … */
   readonly warnings: readonly string[];
   readonly taskSuccess: boolean;
+  /** Episodes that are over. */
   readonly episodeCount: number;
+  readonly isEpisodeUnderWay: boolean;
   readonly successCount: number;
 };
 
-/** Whether a cue was handed on, and what to tell the person. */
+/** Whether a cue was handed on, and what to tell. One that would change nothing is not. */
 export type CueAnswer = { readonly accepted: boolean; readonly text: string };
 
 export interface RunHandle {

@@ -1,6 +1,7 @@
 // RunHooks: what a run tells whoever started it. The run never prints: the command line does, and
 // knows whether there is a terminal.
 
+import type { ModeChange } from "../record/mode-story.ts";
 import type { RunHandle } from "./run-handle.ts";
 
 export type RunHooks = {
@@ -8,4 +9,6 @@ export type RunHooks = {
   onHandle(handle: RunHandle): void;
   /** One line for a person. */
   note(text: string): void;
+  /** The mode changed; `firstNs` is when the session's first tick was. */
+  changed(change: ModeChange, firstNs: number): void;
 };

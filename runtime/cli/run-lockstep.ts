@@ -1,19 +1,14 @@
 // A lockstep run: core, robot and policy in this thread, time a count of ticks. As fast as it goes,
 // reproducible to the bit; keys and signals are served between batches of ticks.
 
-import { OperatorCue, modeNames } from "../contracts/mode.ts";
+import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import type { StateLayout } from "../contracts/state.ts";
-import { tickSlotCount } from "../contracts/tick-record.ts";
-import type { TickSink } from "../contracts/tick-record.ts";
 import { duration, instant } from "../contracts/units.ts";
 import { ControlCore } from "../core/core.ts";
-import { EvidenceLog } from "../core/evidence-log.ts";
 import { ALL_ALIVE } from "../record/input-log.ts";
 import { tickTimeNs } from "../core/pacer.ts";
-import { RunStats } from "../record/run-stats.ts";
 import { controlTick } from "../core/tick.ts";
-import { TraceHash } from "../record/trace-hash.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
 import { LockstepPolicyPort } from "../policy/lockstep-port.ts";
 import { makeRunner } from "../policy/make-runner.ts";
@@ -23,10 +18,11 @@ import type { Body } from "../workers/body.ts";
 import { layoutOf } from "../workers/plan.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
 import type { RunReport, TaskOutcome } from "./report.ts";
-import type { CueAnswer, RunHandle } from "./run-handle.ts";
+import { printable } from "./output.ts";
+import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
-import { statusOf } from "./run-status.ts";
+import { RunWatch } from "./run-watch.ts";
 
 /** Ticks between two looks at keys and signals: 2 ms of work at a thousand times real time. */
 const BATCH_TICKS = 400;
@@ -36,6 +32,8 @@ const ANSWER_MS_PATIENCE = 2_000;
 
 const WAITING =
   "waiting: the policy has not answered, and in lockstep no time passes until it does";
+
+const LOADING = "loading physics";
 
 const NEVER = { stopped: false };
 
@@ -52,21 +50,10 @@ class CueQueue implements CuePort {
   }
 }
 
-class Fan implements TickSink {
-  readonly #sinks: readonly TickSink[];
-
-  constructor(sinks: readonly TickSink[]) {
-    this.#sinks = sinks;
-  }
-
-  write(record: Float64Array): void {
-    for (const sink of this.#sinks) sink.write(record);
-  }
-}
-
 export async function runLockstep(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
   const { plan } = options;
   const layout = layoutOf(plan);
+  hooks.note(LOADING);
   const runner = await makeRunner(plan, layout);
   const run = new LockstepRun(options, layout, runner, await makeBody(plan), hooks);
   hooks.onHandle(run.handle());
@@ -80,9 +67,7 @@ class LockstepRun {
   readonly #runner: PolicyRunner;
   readonly #body: Body;
   readonly #hooks: RunHooks;
-  readonly #stats: RunStats;
-  readonly #hash: TraceHash;
-  readonly #evidence = new EvidenceLog();
+  readonly #watch: RunWatch;
   readonly #cues = new CueQueue();
   readonly #clock = new SystemClock(sessionOrigin(), duration(0), NEVER);
   #tick = 0;
@@ -102,8 +87,8 @@ class LockstepRun {
     this.#runner = runner;
     this.#hooks = hooks;
     this.#body = body;
-    this.#stats = new RunStats(tickSlotCount(layout.jointCount), robot.supervisor.lateNsMax);
-    this.#hash = new TraceHash(layout.jointCount);
+    this.#watch = new RunWatch(options, hooks, () => this.#task());
+    this.#watch.policy = printable(runner.policyName);
     this.#core = new ControlCore({
       profile: robot,
       layout,
@@ -113,8 +98,8 @@ class LockstepRun {
       policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
       cues: this.#cues,
       alive: ALL_ALIVE,
-      ticks: new Fan([this.#stats, this.#hash]),
-      evidence: this.#evidence,
+      ticks: this.#watch,
+      evidence: this.#watch,
       deadlineIsFault: false,
     });
   }
@@ -159,33 +144,23 @@ class LockstepRun {
   report(): RunReport {
     const { robot } = this.#options.plan;
     const { lastError, safeTicks, safeEpisodes } = this.#runner;
-    return {
-      options: this.#options,
-      stats: this.#stats,
+    this.#watch.warnings = lastError === "" ? [] : [`the policy threw: ${lastError}`];
+    return this.#watch.report({
       policySafeTicks: safeTicks,
       policySafeEpisodes: safeEpisodes,
-      evidenceCounts: this.#evidence.counts,
-      task: this.#task(),
-      traceHash: this.#hash.digest(),
       realtimeFactor: (this.#tick * robot.periodNs) / this.#wallNs,
-      warnings: lastError === "" ? [] : [`the policy threw: ${lastError}`],
       failure: this.#body.sim?.fault?.message,
-      next: `Again, to the bit: the same command. In real time: holdfast run ${robot.name}`,
-    };
+    });
   }
 
   handle(): RunHandle {
-    const give = (cue: OperatorCue, word: string): CueAnswer => {
+    const cues = this.#watch.cues((cue) => {
       this.#cues.put(cue);
-      const { path } = this.#stats;
-      const mode = modeNames[path[path.length - 1] ?? 0] ?? "STARTING";
-      return { accepted: true, text: `${word} asked in ${mode}` };
-    };
+      return true;
+    });
     return {
-      status: () => statusOf(this.#options, this.#stats, this.#task(), []),
-      stop: () => give(OperatorCue.Stop, "stop"),
-      reset: () => give(OperatorCue.Reset, "reset"),
-      start: () => give(OperatorCue.Start, "start"),
+      ...cues,
+      status: () => this.#watch.status(),
       quit: () => {
         this.#quit = true;
         this.#stopWaiting();
@@ -195,8 +170,9 @@ class LockstepRun {
   }
 
   #task(): TaskOutcome {
-    const { success, episodeCount, successCount } = this.#body;
-    return { name: this.#options.plan.task.name, success, episodeCount, successCount };
+    const { success, episodeCount, isEpisodeUnderWay, successCount } = this.#body;
+    const { name } = this.#options.plan.task;
+    return { name, success, episodeCount, isEpisodeUnderWay, successCount };
   }
 }
 

@@ -1,13 +1,12 @@
 // A streaming run: the threads of `compose.ts` in real time. This thread only watches: it drains
 // the records, tells people what happens, hands on their cues, and stops everything under control.
 
-import { Mode, OperatorCue, modeNames } from "../contracts/mode.ts";
-import { EvidenceSlot, EVIDENCE_SLOT_COUNT, evidenceNames } from "../contracts/evidence.ts";
+import { Mode, OperatorCue } from "../contracts/mode.ts";
+import { EvidenceSlot, EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
+import type { Evidence } from "../contracts/evidence.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
-import { RunStats } from "../record/run-stats.ts";
-import { TraceHash } from "../record/trace-hash.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
 import { AskWord } from "../shm/ask-word.ts";
@@ -19,12 +18,13 @@ import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../wor
 import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
+import { printable } from "./output.ts";
 import { realtimeWarnings } from "./realtime.ts";
 import type { RunReport } from "./report.ts";
-import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
+import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
-import { statusOf } from "./run-status.ts";
+import { RunWatch } from "./run-watch.ts";
 
 /** How often the records are drained: far more often than their rings fill. */
 const POLL_MS = 20;
@@ -36,6 +36,8 @@ const FLIGHT_TICKS = 400;
 const REST_TICKS = 10;
 const JPEG_QUALITY_PERCENT = 80;
 
+const LOADING = "loading physics and threads: this takes some seconds";
+
 export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
   const run = new StreamingRun(options, hooks);
   return run.go();
@@ -45,13 +47,12 @@ class StreamingRun {
   readonly #options: RunOptions;
   readonly #hooks: RunHooks;
   readonly #threads: StreamingThreads;
-  readonly #stats: RunStats;
-  readonly #hash: TraceHash;
+  readonly #watch: RunWatch;
   readonly #ticks: RingReader;
   readonly #tick: Float64Array;
   readonly #evidence: RingReader;
   readonly #evidenceEntry = new Float64Array(EVIDENCE_SLOT_COUNT);
-  readonly #evidenceCounts = new Float64Array(evidenceNames.length);
+  #hasEvidenceEntry = false;
   readonly #robotStatus: LatestReader;
   readonly #policyStatus: LatestReader;
   readonly #picture: LatestReader;
@@ -59,7 +60,6 @@ class StreamingRun {
   readonly #ask: AskWord;
   readonly #clock: SystemClock;
   readonly #suspend: SuspendWatch;
-  #warnings: readonly string[] = [];
   #lastJpeg: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   #pictureNs = -1;
   readonly #flight: FlightRecorder;
@@ -76,8 +76,7 @@ class StreamingRun {
     this.#threads = new StreamingThreads(plan, (text) => hooks.note(text));
     const { arena, origin } = this.#threads;
     const size = tickSlotCount(layoutOf(plan).jointCount);
-    this.#stats = new RunStats(size, plan.robot.supervisor.lateNsMax);
-    this.#hash = new TraceHash(plan.robot.joints.length);
+    this.#watch = new RunWatch(options, hooks, () => this.#task());
     this.#ticks = new RingReader(arena.ring("ticks"));
     this.#tick = new Float64Array(size);
     this.#flight = new FlightRecorder(FLIGHT_TICKS, size);
@@ -93,31 +92,41 @@ class StreamingRun {
 
   async go(): Promise<RunReport> {
     const threads = this.#threads;
-    threads.onUnaskedEnd(({ name, why }) => {
-      this.#hooks.note(`the ${name} thread ended: ${why}`);
-      this.#failure = `the ${name} thread ended: ${why}`;
-      if (name === "control") this.#dump(this.#failure);
-      if (name === "control") this.#end();
-      else threads.cue(name === "robot" ? OperatorCue.DriverLost : OperatorCue.PolicyLost);
-    });
+    const watch = this.#watch;
+    threads.onUnaskedEnd(({ name, why }) => this.#loseThread(name, why));
+    this.#hooks.note(LOADING);
+    let realtimeFactor = 0;
     try {
       const granted = await threads.start();
-      this.#warnings = realtimeWarnings(granted, this.#options.plan.isHardware);
-      for (const warning of this.#warnings) this.#hooks.note(warning);
+      if (threads.policyName !== "") watch.policy = printable(threads.policyName);
+      watch.warnings = realtimeWarnings(granted, this.#options.plan.isHardware);
+      for (const warning of watch.warnings) this.#hooks.note(warning);
       threads.cue(OperatorCue.Start); // typing `run` is the start act
       this.#hooks.onHandle(this.#handle());
       const startedNs = this.#clock.nowNs();
-      await this.#watch();
-      const wallS = (this.#clock.nowNs() - startedNs) / 1e9;
-      return this.#report(wallS);
+      await this.#untilOver();
+      const { firstNs, lastNs } = watch.stats;
+      realtimeFactor = (lastNs - firstNs) / (this.#clock.nowNs() - startedNs);
     } finally {
       if (!(await threads.stop())) this.#hooks.note("some threads did not end in time");
       this.#poll();
     }
+    return this.#report(realtimeFactor);
+  }
+
+  #loseThread(name: string, why: string): void {
+    const text = `the ${name} thread ended: ${why}`;
+    this.#hooks.note(text);
+    this.#failure = text;
+    this.#watch.lostThread = text;
+    if (name === "control") {
+      this.#dump(text);
+      this.#end();
+    } else this.#threads.cue(name === "robot" ? OperatorCue.DriverLost : OperatorCue.PolicyLost);
   }
 
   /** Polls until the run is over: asked to quit and at rest, or out of time. */
-  async #watch(): Promise<void> {
+  async #untilOver(): Promise<void> {
     const { durationS } = this.#options;
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve;
@@ -138,15 +147,11 @@ class StreamingRun {
 
   #poll(): void {
     while (this.#ticks.takeInto(this.#tick)) {
-      this.#stats.write(this.#tick);
-      this.#hash.write(this.#tick);
+      this.#takeEvidence(this.#tick[TickSlot.nowNs]!);
+      this.#watch.write(this.#tick);
       this.#flight.write(this.#tick);
       this.#noteLatch(this.#tick[TickSlot.mode]!);
       if (this.#quitAsked) this.#countRest(this.#tick);
-    }
-    while (this.#evidence.takeInto(this.#evidenceEntry)) {
-      const code = this.#evidenceEntry[EvidenceSlot.code]!;
-      this.#evidenceCounts[code]! += 1;
     }
     this.#robotStatus.take();
     this.#policyStatus.take();
@@ -157,6 +162,15 @@ class StreamingRun {
     this.#threads.words.beat(ThreadSlot.main);
   }
 
+  /** Evidence of a tick goes before the tick's record, so that a stop knows what led to it. */
+  #takeEvidence(untilNs: number): void {
+    while (this.#hasEvidenceEntry || this.#evidence.takeInto(this.#evidenceEntry)) {
+      this.#hasEvidenceEntry = this.#evidenceEntry[EvidenceSlot.nowNs]! > untilNs;
+      if (this.#hasEvidenceEntry) return;
+      this.#watch.note(this.#evidenceEntry[EvidenceSlot.code] as Evidence);
+    }
+  }
+
   #noteLatch(mode: number): void {
     if (mode === Mode.FaultLatched && this.#lastMode !== mode) this.#dump("latched");
     this.#lastMode = mode;
@@ -164,7 +178,7 @@ class StreamingRun {
 
   #dump(why: string): void {
     try {
-      const path = dumpFlight(flightFolder(Bun.env), this.#options.plan, why, this.#flight);
+      const path = dumpFlight(flightFolder(Bun.env), this.#options, why, this.#flight);
       this.#hooks.note(`the last ticks are in ${path}`);
     } catch (error) {
       this.#hooks.note(`Cannot write the last ticks: ${String(error)}`);
@@ -194,32 +208,31 @@ class StreamingRun {
     setTimeout(() => this.#end(), REST_MS_MAX).unref();
   }
 
-  #status(): RunStatus {
-    return statusOf(this.#options, this.#stats, this.#task(), this.#warnings);
-  }
-
   #task(): RunReport["task"] {
     const { record } = this.#robotStatus;
+    // The cell counts episodes begun; one that is done rests before the next begins.
+    const begun = record[RobotStatusSlot.episodes] ?? 0;
+    const isEpisodeUnderWay = begun > 0 && record[RobotStatusSlot.done] !== 1;
     return {
       name: this.#options.plan.task.name,
       success: record[RobotStatusSlot.success] === 1,
-      episodeCount: record[RobotStatusSlot.episodes] ?? 0,
+      episodeCount: isEpisodeUnderWay ? begun - 1 : begun,
+      isEpisodeUnderWay,
       successCount: record[RobotStatusSlot.successes] ?? 0,
     };
   }
 
   #handle(): RunHandle {
-    const give = (cue: OperatorCue, word: string): CueAnswer => {
-      const mode = modeNames[this.#stats.last[TickSlot.mode] ?? 0] ?? "STARTING";
-      return this.#threads.cue(cue)
-        ? { accepted: true, text: `${word} asked in ${mode}` }
-        : { accepted: false, text: `${word} refused: the control thread takes no cues` };
+    const cues = this.#watch.cues((cue) => this.#threads.cue(cue));
+    const fresh = (give: RunHandle["reset"]) => () => {
+      this.#poll(); // what is judged is the newest tick
+      return give();
     };
     return {
-      status: () => this.#status(),
-      stop: () => give(OperatorCue.Stop, "stop"),
-      reset: () => give(OperatorCue.Reset, "reset"),
-      start: () => give(OperatorCue.Start, "start"),
+      status: () => this.#watch.status(),
+      stop: cues.stop,
+      reset: fresh(cues.reset),
+      start: fresh(cues.start),
       quit: () => this.#quit(),
       frame: () => this.#frame(),
     };
@@ -243,22 +256,14 @@ class StreamingRun {
     return this.#lastJpeg;
   }
 
-  #report(wallS: number): RunReport {
-    const stats = this.#stats;
+  #report(realtimeFactor: number): RunReport {
     const policy = this.#policyStatus.record;
     const { safeTicks, safeEpisodes } = PolicyStatusSlot;
-    return {
-      options: this.#options,
-      stats,
+    return this.#watch.report({
       policySafeTicks: policy.slice(safeTicks, safeTicks + REASON_COUNT),
       policySafeEpisodes: policy.slice(safeEpisodes, safeEpisodes + REASON_COUNT),
-      evidenceCounts: this.#evidenceCounts,
-      task: this.#task(),
-      traceHash: stats.lostCount === 0 ? this.#hash.digest() : undefined,
-      realtimeFactor: (stats.lastNs - stats.firstNs) / 1e9 / wallS,
-      warnings: this.#warnings,
+      realtimeFactor,
       failure: this.#failure,
-      next: `Again: holdfast run ${this.#options.plan.robot.name}. To the bit: add --time lockstep`,
-    };
+    });
   }
 }

@@ -1,15 +1,23 @@
 // The status of a run as text. On a terminal it is one line, rewritten in place and cut to the
-// width; elsewhere a line appears only when mode or reason changed, so that a log stays readable.
-// Notes and answers go above the line. Pure but for the writing: the caller decides when to look.
+// width; elsewhere a line appears only when a person is waited for and the hint changed, so that a
+// log stays readable. Notes and answers go above the line. Pure but for the writing: the caller
+// decides when to look.
 
+import { commandWords, worded } from "./hint.ts";
+import type { ActName } from "./hint.ts";
 import { printable } from "./output.ts";
 import type { TextOut } from "./output.ts";
+import { episodesText } from "./report.ts";
 import type { RunStatus } from "./run-handle.ts";
 
 const CLEAR_LINE = "\r\u001b[2K";
 const GAP = "  ";
-// A rest of a hint shorter than this tells nobody anything.
-const HINT_COLUMN_COUNT_MIN = 8;
+
+/** A surface's own words for what a person may do. */
+type Words = Readonly<Record<ActName, string>>;
+
+/** Modes that go on by themselves; in the others a person is waited for. */
+const selfGoing: readonly string[] = ["RUNNING", "DEGRADED"];
 
 const colours: Readonly<Record<string, string>> = {
   RUNNING: "\u001b[32m",
@@ -23,24 +31,29 @@ const COLOUR_END = "\u001b[0m";
 
 export class StatusLine {
   readonly #out: TextOut;
+  readonly #words: Words;
   #shown = "";
-  #change = "";
+  #shownColumnCount = 0;
+  #told = "";
   readonly #noted = new Set<string>();
 
-  constructor(out: TextOut) {
+  constructor(out: TextOut, words: Words) {
     this.#out = out;
+    this.#words = words;
   }
 
   /** Shows the status. A warning that nobody noted yet is written once, in full. */
   show(status: RunStatus): void {
     for (const warning of status.warnings) if (!this.#noted.has(warning)) this.note(warning);
     if (!this.#out.isTerminal) {
-      this.#showChange(status);
+      this.#tellHint(status);
       return;
     }
-    const line = statusText(status, this.#out.columnCount - 1);
+    const line = statusText(status, this.#words, this.#out.columnCount - 1);
+    const clear = this.#clear();
     this.#shown = this.#out.hasColour ? coloured(line, status.mode) : line;
-    this.#out.write(CLEAR_LINE + this.#shown);
+    this.#shownColumnCount = Bun.stringWidth(line);
+    this.#out.write(clear + this.#shown);
   }
 
   /** Writes lines for a person above the status. */
@@ -51,47 +64,60 @@ export class StatusLine {
 
   /** Takes the line away: what follows starts in the first column. */
   end(): void {
-    if (this.#shown !== "") this.#out.write(CLEAR_LINE);
+    if (this.#shown !== "") this.#out.write(this.#clear());
     this.#shown = "";
   }
 
   #write(text: string): void {
     const lines = text.replace(/[^\P{Cc}\n]/gu, " ");
-    this.#out.write(this.#shown === "" ? `${lines}\n` : `${CLEAR_LINE}${lines}\n${this.#shown}`);
+    if (this.#shown === "") this.#out.write(`${lines}\n`);
+    else this.#out.write(`${this.#clear()}${lines}\n${this.#shown}`);
   }
 
-  #showChange(status: RunStatus): void {
-    const change = `${status.mode} ${status.reason}`;
-    if (change === this.#change) return;
-    this.#change = change;
-    this.#write(`${status.sessionS.toFixed(1)} s  ${change}${GAP}${status.hint}`);
+  /** Takes the shown line away. A terminal made narrower has broken it into several rows. */
+  #clear(): string {
+    const above = Math.ceil(this.#shownColumnCount / Math.max(1, this.#out.columnCount)) - 1;
+    return above > 0 ? `\u001b[${above}A\r\u001b[J` : CLEAR_LINE;
+  }
+
+  #tellHint(status: RunStatus): void {
+    const { mode, sessionS } = status;
+    const line = `${mode}${GAP}${worded({ text: status.hint, acts: status.acts }, this.#words)}`;
+    if (line === this.#told) return;
+    this.#told = line;
+    const isPersonNext = status.acts.length > 0 && !selfGoing.includes(mode);
+    if (isPersonNext || mode === "STARTING") this.#write(`${sessionS.toFixed(3)} s${GAP}${line}`);
   }
 }
 
 /** The line, at most `columnCount` cells wide. What matters least is left out first. */
-export function statusText(status: RunStatus, columnCount: number): string {
+export function statusText(status: RunStatus, words: Words, columnCount: number): string {
   const parts = [
-    `${status.mode} ${status.reason}`,
+    status.mode,
+    worded({ text: status.hint, acts: status.acts }, words),
+    status.task === "none" ? "" : `${status.task} ${status.successCount}/${status.episodeCount}`,
     `${status.rateHz.toFixed(1)} Hz`,
     `late ${status.lateTicks} missed ${status.missedTicks}`,
-    status.task === "none" ? "" : `${status.task} ${status.successCount}/${status.episodeCount}`,
     status.warnings.length === 0 ? "" : `warnings ${status.warnings.length}`,
   ];
   let line = "";
   for (const part of parts.map(printable).filter((each) => each !== "")) {
     const longer = line === "" ? part : line + GAP + part;
-    if (Bun.stringWidth(longer) > columnCount) return cut(line === "" ? part : line, columnCount);
+    if (Bun.stringWidth(longer) > columnCount) {
+      // Mode and hint are cut where the terminal ends; a counter is whole or not there.
+      const isCounter = line.startsWith(`${printable(status.mode)}${GAP}`);
+      return isCounter ? line : cut(longer, columnCount);
+    }
     line = longer;
   }
-  const room = columnCount - Bun.stringWidth(line) - GAP.length;
-  const hint = printable(status.hint);
-  if (hint === "" || room < HINT_COLUMN_COUNT_MIN) return line;
-  return line + GAP + cut(hint, room);
+  return line;
 }
 
-/** The status for a person who asked for it, several lines. */
-export function statusReport(status: RunStatus, pid: number): string {
-  const figure = (value: number | undefined) => (value ?? Number.NaN).toFixed(3).padStart(9);
+/** The status for a person who asked for it, several lines; `program` is what they type. */
+export function statusReport(status: RunStatus, pid: number, program: string): string {
+  // A joint at rest is at 0.000, on whichever side.
+  const figure = (value: number | undefined) =>
+    (value ?? Number.NaN).toFixed(3).replace("-0.000", "0.000").padStart(9);
   const joints = status.jointNames.map(
     (name, joint) =>
       `  ${name.padEnd(24)}${figure(status.measuredRad[joint])}${figure(status.commandRad[joint])}`,
@@ -99,18 +125,21 @@ export function statusReport(status: RunStatus, pid: number): string {
   const lines = [
     `run ${pid}: ${status.profile}, policy ${status.policy}, ${status.timeModel}`,
     `  mode      ${status.mode}, reason ${status.reason}, epoch ${status.epoch}`,
+    ...(status.cause === ""
+      ? []
+      : [`  stopped   by ${status.cause}, at ${status.causeS.toFixed(2)} s`]),
     `  time      ${status.sessionS.toFixed(1)} s, tick ${status.tick}`,
     `  rate      ${status.rateHz.toFixed(1)} Hz of ${status.rateAskedHz} asked, ` +
-      `${status.lateTicks} late, ${status.missedTicks} missed`,
-    `  wake-up   p50 ${status.wakeUsP50.toFixed(0)} us, p99 ${status.wakeUsP99.toFixed(0)} us; ` +
-      `work p99 ${status.workUsP99.toFixed(0)} us; ` +
+      `${status.lateTicks} ticks late, ${status.missedTicks} beats missed`,
+    `  wake-up   p50 ${status.wakeUsP50.toFixed(0)} µs, p99 ${status.wakeUsP99.toFixed(0)} µs; ` +
+      `work p99 ${status.workUsP99.toFixed(0)} µs; ` +
       `sample age p50 ${status.sampleAgeMsP50.toFixed(1)} ms`,
-    `  task      ${status.task}, ${status.successCount} of ${status.episodeCount} episodes`,
+    `  task      ${status.task === "none" ? "none" : `${status.task}, ${episodesText(status)}`}`,
     `  faults    ${status.faults.length === 0 ? "none" : status.faults.join(", ")}`,
     ...status.warnings.map((warning) => `  warning   ${warning}`),
     `  ${"joint".padEnd(24)} measured  command  rad`,
     ...joints,
-    status.hint,
+    worded({ text: status.hint, acts: status.acts }, commandWords(program, pid)),
   ];
   return lines.map((line) => line.replace(/\p{Cc}/gu, " ")).join("\n");
 }

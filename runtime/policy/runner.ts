@@ -72,6 +72,9 @@ export class PolicyRunner {
     });
   }
 
+  get policyName(): string {
+    return this.#options.policy.name;
+  }
   /** Text of the last error a policy threw; empty when it threw none. */
   get lastError(): string {
     return this.#lastError;

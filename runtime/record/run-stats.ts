@@ -1,17 +1,18 @@
-// RunStats: what a whole run looked like, told from its tick records alone. Status line, page and
-// cadence report read it; since every number comes from the records, they reconcile to the tick.
+// RunStats: what a whole run looked like, told from its tick records and evidence alone. Status
+// line, page and cadence report read it; since every number comes from records, they reconcile to
+// the tick.
 
 import { Mode } from "../contracts/mode.ts";
 import { REASON_COUNT, Reason } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
 import { repairNames } from "../contracts/command.ts";
+import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
 import { DeadlineHistogram } from "../core/histogram.ts";
+import { ChunkTally } from "./chunk-tally.ts";
+import { ModeStory } from "./mode-story.ts";
 
-/** Modes kept in the path; a run with more than this is told by its last ones. */
-const PATH_COUNT_MAX = 256;
-
-export class RunStats implements TickSink {
+export class RunStats implements TickSink, EvidenceSink {
   readonly wake = new DeadlineHistogram();
   readonly work = new DeadlineHistogram();
   /** Sample age at the tick, for ticks that had a sample. */
@@ -20,6 +21,8 @@ export class RunStats implements TickSink {
   readonly safeTicks = new Float64Array(REASON_COUNT);
   readonly safeEpisodes = new Float64Array(REASON_COUNT);
   readonly repairTicks = new Float64Array(repairNames.length);
+  readonly chunks = new ChunkTally();
+  readonly story = new ModeStory();
   /** A copy of the newest record. */
   readonly last: Float64Array;
   tickCount = 0;
@@ -29,8 +32,6 @@ export class RunStats implements TickSink {
   missedCount = 0;
   coverageGapCount = 0;
   readonly #lateNsMax: number;
-  readonly #path = new Uint8Array(PATH_COUNT_MAX);
-  #pathCount = 0;
   #lastReason: number = Reason.Ok;
   #firstTick = 0;
   #nextTick = 0;
@@ -41,6 +42,11 @@ export class RunStats implements TickSink {
   constructor(recordSize: number, lateNsMax: number) {
     this.last = new Float64Array(recordSize);
     this.#lateNsMax = lateNsMax;
+  }
+
+  /** What became of a chunk; before the record of its tick, so that a stop knows of it. */
+  note(code: Evidence): void {
+    this.chunks.note(code);
   }
 
   write(record: Float64Array): void {
@@ -65,28 +71,19 @@ export class RunStats implements TickSink {
       if (reason === Reason.NoAction && inMotion) this.coverageGapCount += 1;
     }
     this.#lastReason = reason;
-    if (mode !== this.#path[this.#pathCount - 1]) this.#turn(mode);
+    this.story.write(record, this.chunks);
     this.#countRepairs(record[TickSlot.repairs]!);
   }
 
-  /** Modes in the order in which they came. For reports and set-up only: it copies. */
+  /** The newest modes in the order in which they came. For reports only: it copies. */
   get path(): number[] {
-    return Array.from(this.#path.subarray(0, this.#pathCount));
+    return this.story.changes.map((change) => change.toMode);
   }
 
   /** Ticks per second between the first and the last record; 0 with fewer than two. */
   get rateHz(): number {
     const spanNs = this.lastNs - this.firstNs;
     return spanNs > 0 ? ((this.#nextTick - 1 - this.#firstTick) * 1e9) / spanNs : 0;
-  }
-
-  #turn(mode: number): void {
-    if (this.#pathCount === PATH_COUNT_MAX) {
-      this.#path.copyWithin(0, 1);
-      this.#pathCount -= 1;
-    }
-    this.#path[this.#pathCount] = mode;
-    this.#pathCount += 1;
   }
 
   #countTiming(record: Float64Array, tick: number): void {

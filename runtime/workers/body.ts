@@ -24,7 +24,8 @@ export class Body {
   readonly sensor: RobotSensor;
   readonly sim: SimBackend | undefined;
   readonly judge: TaskJudge;
-  episodeCount = 1;
+  /** Episodes begun, the present one included. */
+  begunCount = 1;
   successCount = 0;
   /** True once any episode has succeeded. */
   success = false;
@@ -47,6 +48,15 @@ export class Body {
     this.judge = new TaskJudge(task, robot);
     this.#truth = new TaskTruth(robot.joints.length, task.objects.length);
     this.#seed = seed;
+  }
+
+  /** Episodes that are over. */
+  get episodeCount(): number {
+    return this.isEpisodeUnderWay ? this.begunCount - 1 : this.begunCount;
+  }
+  /** False while a finished episode rests before the next begins. */
+  get isEpisodeUnderWay(): boolean {
+    return !this.judge.done;
   }
 
   /** Puts everything at its start and arms. */
@@ -76,8 +86,8 @@ export class Body {
     }
     if (nowNs - this.#doneNs < REST_NS) return;
     this.#doneNs = instant(-1);
-    sim.placeObjects(this.#seed + this.episodeCount);
-    this.episodeCount += 1;
+    sim.placeObjects(this.#seed + this.begunCount);
+    this.begunCount += 1;
     judge.begin(nowNs);
   }
 }

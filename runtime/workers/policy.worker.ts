@@ -11,7 +11,7 @@ import { RingWriter } from "../shm/spsc-ring.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
 import { WordStop } from "./ports.ts";
 import { SystemClock } from "./system-clock.ts";
-import { attach, note, runWhenTold } from "./thread.ts";
+import { attach, note, runWhenTold, tellPolicyName } from "./thread.ts";
 
 /** How long the thread sleeps between looks at the state: half a control period. */
 const POLL_MS = 2;
@@ -58,6 +58,7 @@ function cycle(): void {
   }
 }
 
+tellPolicyName(runner.policyName);
 runWhenTold(thread, ThreadSlot.policy, "hf-policy", 0, async () => {
   while (!stop.stopped) {
     cycle();

@@ -60,7 +60,7 @@ function publishStatus(): void {
   record[RobotStatusSlot.success] = body.success ? 1 : 0;
   record[RobotStatusSlot.done] = body.judge.done ? 1 : 0;
   record[RobotStatusSlot.rewardRatio] = body.judge.rewardRatio;
-  record[RobotStatusSlot.episodes] = body.episodeCount;
+  record[RobotStatusSlot.episodes] = body.begunCount;
   record[RobotStatusSlot.successes] = body.successCount;
   record[RobotStatusSlot.stepCount] = cycle;
   status.publish();

@@ -15,6 +15,7 @@ import type { WorkerPlan } from "./plan.ts";
 export type WorkerMessage =
   | { readonly kind: "ready"; readonly scene: Scene | undefined }
   | { readonly kind: "running"; readonly granted: boolean; readonly refusal: string }
+  | { readonly kind: "policy"; readonly name: string }
   | { readonly kind: "note"; readonly text: string };
 
 export type Thread = {
@@ -36,6 +37,11 @@ export function attach(): Thread {
 /** Tells a person something that is no fault. Never from the tick. */
 export function note(text: string): void {
   post({ kind: "note", text });
+}
+
+/** Tells main the policy's own name, before `runWhenTold` says ready. */
+export function tellPolicyName(name: string): void {
+  post({ kind: "policy", name });
 }
 
 /**

@@ -1,0 +1,34 @@
+// The command that repeats a run: every option that was given, in one order, quoted for a shell.
+// What only shows a run (--json, --port) is left out.
+
+import { NS_PER_US } from "../contracts/units.ts";
+import type { RunValues } from "./run-command.ts";
+
+/** Needs no quotes in any shell. */
+const PLAIN = /^[\w./:=,+@%-]+$/;
+
+/** `durationS` is how long the run is to be; undefined for one without an end. */
+export function againCommand(
+  program: string,
+  profile: string | undefined,
+  values: RunValues,
+  durationS: number | undefined,
+): string {
+  const words = ["run", ...(profile === undefined ? [] : [profile])];
+  const add = (option: string, value: string | number | undefined) => {
+    if (value !== undefined) words.push(option, `${value}`);
+  };
+  add("--policy", values.policy);
+  add("--task", values.task);
+  add("--duration", durationS);
+  add("--time", values.time);
+  add("--policy-latency", values.policyLatency);
+  add("--seed", values.seed);
+  for (const fault of values.fault ?? []) add("--fault", fault);
+  if (values.spinTail !== undefined) add("--spin-tail", values.spinTail / NS_PER_US);
+  return [program, ...words].map(quotedForShell).join(" ");
+}
+
+function quotedForShell(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,147 @@
+// What a person is told in each situation, whole sentences: the cause of a stop while it lasts and
+// after it is over, what goes on from there, and each surface's own words for that.
+
+import { expect, test } from "bun:test";
+import { Evidence } from "../contracts/evidence.ts";
+import { Mode, OperatorCue } from "../contracts/mode.ts";
+import { Reason } from "../contracts/reason.ts";
+import type { ModeChange } from "../record/mode-story.ts";
+import { Fault } from "../../safety/faults.ts";
+import { changeText, commandWords, hintOf, keyWords, worded } from "./hint.ts";
+import type { HintFacts } from "./hint.ts";
+
+const { Starting, Running, Degraded, SafeStop, Recover, FaultLatched } = Mode;
+const bit = (fault: Fault): number => 1 << fault;
+const refusal = { code: Evidence.RejectedNotFinite, chunkCount: 12 };
+
+const change = (parts: Partial<ModeChange>): ModeChange => ({
+  fromMode: Degraded,
+  toMode: SafeStop,
+  nowNs: 4.02e9,
+  reason: Reason.Ok,
+  faultBits: 0,
+  cueBits: 0,
+  refusal: undefined,
+  ...parts,
+});
+
+const facts: HintFacts = {
+  mode: SafeStop,
+  reason: Reason.Ok,
+  faultBits: 0,
+  policy: "sine",
+  stop: undefined,
+  stopS: 3.02,
+  refusal: undefined,
+  lostThread: "",
+};
+
+const stale = change({ faultBits: bit(Fault.StaleState) });
+const latched = { ...stale, fromMode: SafeStop, toMode: FaultLatched };
+const starved = change({ faultBits: bit(Fault.NoAction), refusal });
+const GO_ON = ": r resets, then s starts";
+
+test.each<[string, Partial<HintFacts>, string]>([
+  ["ready", { mode: Starting }, "Ready: s starts"],
+  ["waiting", { mode: Starting, reason: Reason.StaleState }, "Waits for the robot's first samples"],
+  ["running", { mode: Running }, "Follows sine: space stops, q quits"],
+  [
+    "holding",
+    { mode: Degraded, reason: Reason.NoAction, faultBits: bit(Fault.NoAction), refusal },
+    "Holds: no_action: 12 chunks rejected_not_finite; goes on by itself after that",
+  ],
+  [
+    "degraded but moving",
+    { mode: Degraded, faultBits: bit(Fault.ControlLate) },
+    "Moves on: control_late; goes on by itself after that",
+  ],
+  ["reset", { mode: Recover }, "Reset, at rest: s starts"],
+  [
+    "a fault that is there",
+    { stop: stale, faultBits: bit(Fault.StaleState) },
+    `Stopped by stale_state at 3.02 s; still there. Once that is over${GO_ON}`,
+  ],
+  ["a fault that is over", { stop: stale }, `Stopped by stale_state at 3.02 s; cleared${GO_ON}`],
+  [
+    "another fault by now",
+    { stop: stale, faultBits: bit(Fault.LowQuality) },
+    `Stopped by stale_state at 3.02 s; low_quality still there. Once that is over${GO_ON}`,
+  ],
+  [
+    "a policy that was refused, and is still",
+    { stop: starved, faultBits: bit(Fault.NoAction) },
+    `Stopped by no_action at 3.02 s: 12 chunks rejected_not_finite; still there${GO_ON}`,
+  ],
+  [
+    "a person's stop",
+    { stop: change({ faultBits: bit(Fault.OperatorStop) }), faultBits: bit(Fault.OperatorStop) },
+    `Stopped by a person at 3.02 s${GO_ON}`,
+  ],
+  [
+    "the end",
+    {
+      stop: change({
+        faultBits: bit(Fault.OperatorStop),
+        cueBits: 1 << OperatorCue.Shutdown,
+      }),
+    },
+    "Ending",
+  ],
+  [
+    "a latch",
+    { mode: FaultLatched, stop: latched },
+    `Latched by stale_state at 3.02 s; cleared${GO_ON}`,
+  ],
+  [
+    "a latch by too many stops",
+    { mode: FaultLatched, stop: { ...starved, toMode: FaultLatched, refusal: undefined } },
+    `Latched by no_action at 3.02 s, once too often; cleared${GO_ON}`,
+  ],
+  [
+    "a latch that only a new run ends",
+    { mode: FaultLatched, stop: { ...latched, faultBits: bit(Fault.DriverLost) } },
+    "Latched by driver_lost at 3.02 s; only a new run ends that: q ends the run",
+  ],
+  [
+    "a thread that ended before the first decision",
+    { mode: Starting, reason: Reason.NoAction, lostThread: "the policy thread ended: code 3" },
+    "Holds: the policy thread ended: code 3: q ends the run",
+  ],
+  [
+    "a thread that ended",
+    { stop: starved, lostThread: "the policy thread ended: code 3" },
+    "Stopped by no_action at 3.02 s: 12 chunks rejected_not_finite: " +
+      "the policy thread ended: code 3: q ends the run",
+  ],
+])("%s", (_, parts, text) => {
+  expect(worded(hintOf({ ...facts, ...parts }), keyWords)).toBe(text);
+});
+
+test("without keys commands of this very program are named", () => {
+  const words = commandWords("scripts/run", 42);
+  expect([
+    worded(hintOf({ ...facts, stop: stale }), words),
+    worded(hintOf({ ...facts, mode: Running }), words),
+  ]).toEqual([
+    "Stopped by stale_state at 3.02 s; cleared: scripts/run reset, then scripts/run start",
+    "Follows sine: scripts/run stop",
+  ]);
+});
+
+const start = { cueBits: 1 << OperatorCue.Start };
+test.each<[Partial<ModeChange>, string]>([
+  [{ fromMode: -1, toMode: Running }, "RUNNING"],
+  [{ fromMode: Starting, toMode: Running }, "STARTING → RUNNING: start"],
+  [{ fromMode: Recover, toMode: Running, ...start }, "RECOVER → RUNNING: start"],
+  [{ fromMode: Degraded, toMode: Running }, "DEGRADED → RUNNING: cleared"],
+  [{ fromMode: SafeStop, toMode: Recover, cueBits: 4 }, "SAFE_STOP → RECOVER: reset"],
+  [
+    { fromMode: Recover, toMode: SafeStop, faultBits: bit(Fault.StaleState) },
+    "RECOVER → SAFE_STOP: stale_state",
+  ],
+  [{ ...starved }, "DEGRADED → SAFE_STOP: no_action: 12 chunks rejected_not_finite"],
+  [{ fromMode: Running, faultBits: bit(Fault.OperatorStop) }, "RUNNING → SAFE_STOP: a person"],
+  [{ reason: Reason.LowQuality }, "DEGRADED → SAFE_STOP: low_quality"],
+])("a change %j is one line", (parts, text) => {
+  expect(changeText(change(parts), 1e9)).toBe(`3.020 s  ${text}`);
+});

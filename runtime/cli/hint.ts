@@ -1,0 +1,179 @@
+// What a person should know and do about a run: a hint that is true on every surface, and the acts
+// that go on from there, by name. Each surface puts the acts in its own words: the terminal names
+// keys, a log and `holdfast status` name commands, and the page names its buttons.
+
+import { evidenceNames } from "../contracts/evidence.ts";
+import { Mode, modeNames, OperatorCue } from "../contracts/mode.ts";
+import { Reason, reasonNames } from "../contracts/reason.ts";
+import { causeOf, isShutdown } from "../record/mode-story.ts";
+import type { ModeChange } from "../record/mode-story.ts";
+import type { Refusal } from "../record/chunk-tally.ts";
+import { Fault, faultMask, faultNames, faultRows } from "../../safety/faults.ts";
+
+export const actNames = ["stop", "reset", "start", "quit"] as const;
+export type ActName = (typeof actNames)[number];
+
+export type Hint = { readonly text: string; readonly acts: readonly ActName[] };
+
+/** What a hint is told from. */
+export type HintFacts = {
+  readonly mode: number;
+  readonly reason: number;
+  readonly faultBits: number;
+  readonly policy: string;
+  /** The change into the stop that the run is in. */
+  readonly stop: ModeChange | undefined;
+  /** When that was, in session seconds. */
+  readonly stopS: number;
+  /** What the action buffer has refused of late. */
+  readonly refusal: Refusal | undefined;
+  /** Which thread ended unasked and why; empty when all live. */
+  readonly lostThread: string;
+};
+
+/** Faults that a reset waits for: not the policy's, and not what the reset itself ends. */
+const blockingMask = faultMask(
+  (row) => row.subject !== "policy" && row.severity !== "warning" && row.clear !== "onOperator",
+);
+
+/** The faults that a reset would be refused for now. */
+export const blockingFaults = (faultBits: number): readonly string[] =>
+  namesOf(faultBits & blockingMask);
+
+export function namesOf(faultBits: number): readonly string[] {
+  return faultNames.filter((_, fault) => ((faultBits >>> fault) & 1) === 1);
+}
+
+export function hintOf(facts: HintFacts): Hint {
+  const { mode, lostThread } = facts;
+  // A thread that ended is not started again, so no reset leads anywhere.
+  if (lostThread !== "") {
+    const stopped = facts.stop === undefined ? "Holds" : stopText(facts.stop, facts.stopS);
+    return { text: `${stopped}: ${lostThread}`, acts: ["quit"] };
+  }
+  switch (mode) {
+    case Mode.Starting:
+      if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };
+      return { text: `Waits for ${missing[facts.reason] ?? reasonNames[facts.reason]}`, acts: [] };
+    case Mode.Running:
+      return { text: `Follows ${facts.policy}`, acts: ["stop"] };
+    case Mode.Degraded:
+      return { text: degradedText(facts), acts: [] };
+    case Mode.Recover:
+      return { text: "Reset, at rest", acts: ["start"] };
+    default:
+      return stoppedHint(facts);
+  }
+}
+
+function degradedText({ reason, faultBits, refusal }: HintFacts): string {
+  const names = namesOf(faultBits);
+  const why = names.length > 0 ? names.join(", ") : reasonNames[reason];
+  const isStill =
+    reason !== Reason.Ok || faultRows.some((row) => row.motion === "none" && has(faultBits, row));
+  const detail = reason === Reason.NoAction ? refusalText(refusal) : "";
+  return `${isStill ? "Holds" : "Moves on"}: ${why}${detail}; goes on by itself after that`;
+}
+
+function stoppedHint({ faultBits, stop, stopS }: HintFacts): Hint {
+  if (stop === undefined) return { text: "Stopped", acts: ["reset", "start"] };
+  const text = stopText(stop, stopS);
+  if (isShutdown(stop)) return { text: "Ending", acts: [] };
+  const cause = causeOf(stop);
+  if (faultRows[cause]?.clear === "onPowerCycle") {
+    return { text: `${text}; only a new run ends that`, acts: ["quit"] };
+  }
+  const acts = ["reset", "start"] as const;
+  const blocking = blockingFaults(faultBits);
+  if (blocking.length > 0) {
+    const isOther = blocking.length > 1 || blocking[0] !== faultNames[cause];
+    const there = isOther ? `${blocking.join(", ")} still there` : "still there";
+    return { text: `${text}; ${there}. Once that is over`, acts };
+  }
+  if (cause === -1 || cause === Fault.OperatorStop) return { text, acts };
+  return {
+    text: `${text}; ${has(faultBits, faultRows[cause]!) ? "still there" : "cleared"}`,
+    acts,
+  };
+}
+
+function stopText(stop: ModeChange, stopS: number): string {
+  const word = stop.toMode === Mode.FaultLatched ? "Latched" : "Stopped";
+  const { name, detail } = causeWords(stop);
+  const often = isRelapse(stop) ? ", once too often" : "";
+  return `${word} by ${name} at ${stopS.toFixed(2)} s${often}${detail}`;
+}
+
+/** What led into a change, in words: a name, and what a person wants beside it. */
+export function causeWords(change: ModeChange): { readonly name: string; readonly detail: string } {
+  const cause = causeOf(change);
+  if (cause === Fault.OperatorStop) {
+    return { name: isShutdown(change) ? "the end of the run" : "a person", detail: "" };
+  }
+  const name = cause === -1 ? (reasonNames[change.reason] ?? "ok") : faultNames[cause]!;
+  return { name, detail: cause === Fault.NoAction ? refusalText(change.refusal) : "" };
+}
+
+/** A fault that only stops has latched: it came back too often. */
+function isRelapse({ fromMode, toMode, faultBits }: ModeChange): boolean {
+  const hasLatch = faultRows.some((row) => row.severity === "latch" && has(faultBits, row));
+  const wasMoving = fromMode === Mode.Running || fromMode === Mode.Degraded;
+  return wasMoving && toMode === Mode.FaultLatched && !hasLatch;
+}
+
+/** What a chain of refusals adds to "no action". */
+export function refusalText(refusal: Refusal | undefined): string {
+  if (refusal === undefined) return "";
+  const { code, chunkCount } = refusal;
+  return `: ${chunkCount} ${chunkCount === 1 ? "chunk" : "chunks"} ${evidenceNames[code]}`;
+}
+
+/** A change of mode on one line, its time from the first tick on. */
+export function changeText(change: ModeChange, firstNs: number): string {
+  const { fromMode, toMode, cueBits, nowNs } = change;
+  const time = `${((nowNs - firstNs) / 1e9).toFixed(3)} s`;
+  const from = modeNames[fromMode];
+  const to = modeNames[toMode];
+  if (from === undefined) return `${time}  ${to}`;
+  const { name, detail } = causeWords(change);
+  const isOver = fromMode === Mode.Degraded && toMode === Mode.Running;
+  const isStart = toMode === Mode.Running && !isOver;
+  const isReset = toMode === Mode.Recover || ((cueBits >>> OperatorCue.Reset) & 1) === 1;
+  const byPerson = isReset ? "reset" : "start";
+  const why = isOver ? "cleared" : isStart || isReset ? byPerson : `${name}${detail}`;
+  return `${time}  ${from} → ${to}: ${why}`;
+}
+
+/** A hint with the acts that go on, in a surface's words. */
+export function worded(hint: Hint, words: Readonly<Record<ActName, string>>): string {
+  const { text, acts } = hint;
+  if (acts.length === 0) return text;
+  return `${text}: ${acts.map((act) => words[act]).join(", then ")}`;
+}
+
+/** Where keys are listened to. */
+export const keyWords: Readonly<Record<ActName, string>> = {
+  stop: "space stops, q quits",
+  reset: "r resets",
+  start: "s starts",
+  quit: "q ends the run",
+};
+
+/** Where there are none: commands of this program, to be typed elsewhere. */
+export const commandWords = (program: string, pid: number): Readonly<Record<ActName, string>> => ({
+  stop: `${program} stop`,
+  reset: `${program} reset`,
+  start: `${program} start`,
+  quit: `kill ${pid} ends the run`,
+});
+
+/** What STARTING waits for, by the reason that is still missing. */
+const missing: Readonly<Record<number, string>> = {
+  [Reason.StaleState]: "the robot's first samples",
+  [Reason.StampInFuture]: "samples with a stamp that is not in the future",
+  [Reason.LowQuality]: "enough samples",
+  [Reason.NoAction]: "the policy's first decision",
+};
+
+const has = (bits: number, row: { readonly fault: number }): boolean =>
+  ((bits >>> row.fault) & 1) === 1;

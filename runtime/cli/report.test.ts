@@ -1,0 +1,99 @@
+// The report as a person reads it, from made-up tick records: every line of it, for a run in real
+// time with a stop in it, and for one in lockstep.
+
+import { expect, test } from "bun:test";
+import { Evidence } from "../contracts/evidence.ts";
+import { Mode, OperatorCue } from "../contracts/mode.ts";
+import { Reason } from "../contracts/reason.ts";
+import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
+import { RunStats } from "../record/run-stats.ts";
+import { Fault } from "../../safety/faults.ts";
+import { exampleReport } from "./fixture.ts";
+import { formatReport, jsonReport } from "./report.ts";
+import type { RunReport } from "./report.ts";
+import { runOptions } from "./run-command.ts";
+import type { RunValues } from "./run-command.ts";
+
+const { Starting, Running, Degraded, SafeStop } = Mode;
+type Facts = Partial<Record<keyof typeof TickSlot, number>>;
+const starved: Facts = { reason: Reason.NoAction, faults: 1 << Fault.NoAction };
+
+const ticks: readonly Facts[] = [
+  { mode: Starting, faults: 1 << Fault.StaleState, reason: Reason.StaleState },
+  { mode: Running },
+  { mode: Degraded, ...starved },
+  { mode: Running, lateNs: 13e6, missedTicks: 2, repairs: 2 },
+  { mode: Degraded, ...starved },
+  { mode: SafeStop, ...starved },
+  { mode: SafeStop, cues: 1 << OperatorCue.Shutdown },
+];
+
+function reportOf(values: RunValues, parts: Partial<RunReport> = {}): RunReport {
+  const options = runOptions("so101-servo", values);
+  const size = tickSlotCount(options.plan.robot.joints.length);
+  const stats = new RunStats(size, options.plan.robot.supervisor.lateNsMax);
+  for (const [tick, facts] of ticks.entries()) {
+    const record = new Float64Array(size);
+    Object.entries({ sampledNs: Infinity, ...facts, tick, nowNs: tick * 5e6 }).forEach(
+      ([name, value]) => {
+        record[TickSlot[name as keyof typeof TickSlot]] = value;
+      },
+    );
+    if (tick === 4) stats.note(Evidence.RejectedSchema);
+    stats.write(record);
+  }
+  return { ...exampleReport(options, SafeStop), stats, ...parts };
+}
+
+const task = { name: "pick_place", success: true, successCount: 7, episodeCount: 7 };
+
+test("a run in real time", () => {
+  const report = reportOf(
+    { policy: "nan" },
+    { policy: "wave", task: { ...task, isEpisodeUnderWay: true }, traceHash: "ab12" },
+  );
+  expect(formatReport(report, "scripts/run run").split("\n")).toEqual([
+    "Cadence report: so101-servo, pick_place, policy wave, streaming",
+    "  rate           200.00 Hz of 200 asked, 7 ticks",
+    "  late           1 of 7 ticks, over 12 ms after their time",
+    "  missed         2 of 9 beats, as the tick before was not over",
+    expect.stringMatching(/^ {2}wake-up {8}p50 1 µs, p99 \d+ µs, max 13000 µs after its time$/),
+    "  tick work      p50 0 µs, p99 0 µs, max 0 µs",
+    "  sample age     p50 0 µs, p99 0 µs, max 0 µs when its tick began",
+    "  no decision    2 of 7 ticks, held as none came in time",
+    "  safe ticks     held instead of moving: 1 stale_state, 3 no_action",
+    "  limited        commands changed by a limit: 1 velocity",
+    "  chunks         1 rejected_schema",
+    "  supervisor     STARTING",
+    "               → RUNNING (2 times DEGRADED by no_action)",
+    "               → SAFE_STOP by no_action at 0.03 s: 1 chunk rejected_schema",
+    "  last command   none",
+    "  task           pick_place: success, 7 of 7 episodes, 1 under way",
+    "  trace          ab12",
+    "Again (repeats to the bit with --time lockstep): scripts/run run",
+  ]);
+});
+
+test("a run in lockstep, the end of which names the command that repeats it", () => {
+  const report = reportOf({ time: "lockstep" }, { realtimeFactor: 41.26 });
+  const lines = formatReport(report, "scripts/run run").split("\n");
+  expect(lines.slice(0, 4)).toEqual([
+    "Cadence report: so101-servo, pick_place, policy pick_place, lockstep",
+    "  rate           200.00 Hz of 200 asked, 7 ticks",
+    "  speed          41.3 times real time",
+    "  no decision    2 of 7 ticks, held as none came in time",
+  ]);
+  expect(lines.at(-1)).toBe("Again, to the bit: scripts/run run");
+  const steered = formatReport({ ...report, isSteered: true }, "scripts/run run");
+  expect(steered.split("\n").at(-1)).toBe("Again, without what you did by hand: scripts/run run");
+});
+
+test("the JSON has completed episodes, the deployment's own name and the whole path", () => {
+  const report = reportOf({}, { task: { ...task, isEpisodeUnderWay: true } });
+  expect(jsonReport(report)).toMatchObject({
+    profile: "so101-servo",
+    task: { name: "pick_place", success: true, episodes: 7, successes: 7 },
+    supervisor_path: ["STARTING", "RUNNING", "DEGRADED", "RUNNING", "DEGRADED", "SAFE_STOP"],
+    evidence: { rejected_schema: 1 },
+  });
+});

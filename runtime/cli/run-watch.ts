@@ -1,0 +1,107 @@
+// RunWatch: what both kinds of run do with their tick records and evidence: count them, tell people
+// what happened, judge cues by the newest of them, and make status and report of it all. It drives
+// nothing: the run hands cues on.
+
+import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
+import { OperatorCue } from "../contracts/mode.ts";
+import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
+import type { TickSink } from "../contracts/tick-record.ts";
+import { RunStats } from "../record/run-stats.ts";
+import { TraceHash } from "../record/trace-hash.ts";
+import { handedOnText, refusalOf } from "./cue-answer.ts";
+import { FaultTimes } from "./fault-times.ts";
+import type { RunReport, TaskOutcome } from "./report.ts";
+import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
+import type { RunHooks } from "./run-hooks.ts";
+import type { RunOptions } from "./run-options.ts";
+import { statusOf } from "./run-status.ts";
+
+/** What only the run itself knows at its end. */
+type ReportFacts = Pick<
+  RunReport,
+  "policySafeTicks" | "policySafeEpisodes" | "realtimeFactor" | "failure"
+>;
+
+export class RunWatch implements TickSink, EvidenceSink {
+  readonly stats: RunStats;
+  /** By its own name once that is known. */
+  policy: string;
+  warnings: readonly string[] = [];
+  /** Which thread ended unasked and why; empty when all live. */
+  lostThread = "";
+  readonly #options: RunOptions;
+  readonly #hooks: RunHooks;
+  readonly #task: () => TaskOutcome;
+  readonly #hash: TraceHash;
+  readonly #faultTimes: FaultTimes;
+  #toldCount = 0;
+  /** Cues that were handed on and that no tick has taken yet. */
+  #waitingCueBits = 0;
+  #isSteered = false;
+
+  constructor(options: RunOptions, hooks: RunHooks, task: () => TaskOutcome) {
+    const { robot, policy } = options.plan;
+    this.#options = options;
+    this.#hooks = hooks;
+    this.#task = task;
+    this.policy = policy;
+    this.stats = new RunStats(tickSlotCount(robot.joints.length), robot.supervisor.lateNsMax);
+    this.#hash = new TraceHash(robot.joints.length);
+    this.#faultTimes = new FaultTimes(options.plan);
+  }
+
+  note(code: Evidence): void {
+    this.stats.note(code);
+  }
+
+  write(record: Float64Array): void {
+    const { stats } = this;
+    stats.write(record);
+    this.#hash.write(record);
+    this.#waitingCueBits &= ~record[TickSlot.cues]!;
+    this.#faultTimes.tellUntil(stats.lastNs - stats.firstNs, (text) => this.#hooks.note(text));
+    if (stats.story.changeCount === this.#toldCount) return;
+    this.#toldCount = stats.story.changeCount;
+    this.#hooks.changed(stats.story.changes.at(-1)!, stats.firstNs);
+  }
+
+  status(): RunStatus {
+    const { stats, policy, lostThread, warnings } = this;
+    return statusOf(this.#options, { stats, task: this.#task(), policy, lostThread, warnings });
+  }
+
+  /** A person's cues, judged, then handed on by `put`, which says whether there was room. */
+  cues(put: (cue: OperatorCue) => boolean): Pick<RunHandle, "stop" | "reset" | "start"> {
+    return {
+      stop: () => this.#answer(OperatorCue.Stop, put),
+      reset: () => this.#answer(OperatorCue.Reset, put),
+      start: () => this.#answer(OperatorCue.Start, put),
+    };
+  }
+
+  #answer(cue: OperatorCue, put: (cue: OperatorCue) => boolean): CueAnswer {
+    const { last } = this.stats;
+    const mode = last[TickSlot.mode]!;
+    const facts = { mode, faultBits: last[TickSlot.faults]!, waitingCueBits: this.#waitingCueBits };
+    const refusal = refusalOf(cue, facts);
+    if (refusal !== undefined) return { accepted: false, text: refusal };
+    if (!put(cue)) return { accepted: false, text: "refused: the control thread takes no cues" };
+    this.#waitingCueBits |= 1 << cue;
+    this.#isSteered = true;
+    return { accepted: true, text: handedOnText(cue, mode) };
+  }
+
+  report(facts: ReportFacts): RunReport {
+    const { stats, policy, warnings } = this;
+    return {
+      ...facts,
+      options: this.#options,
+      stats,
+      policy,
+      warnings,
+      task: this.#task(),
+      traceHash: stats.lostCount === 0 ? this.#hash.digest() : undefined,
+      isSteered: this.#isSteered,
+    };
+  }
+}
