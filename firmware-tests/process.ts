@@ -74,11 +74,9 @@ export type RunJson = {
   readonly safe_entries_policy: Readonly<Record<string, number>>;
   readonly evidence: Readonly<Record<string, number>>;
   readonly supervisor_path: readonly string[];
-  readonly task: {
+  readonly task: Readonly<Record<"episodes" | "successes", number>> & {
     readonly name: string;
     readonly success: boolean;
-    readonly episodes: number;
-    readonly successes: number;
   };
   readonly realtime_factor: number;
   readonly trace_hash: string | null;
