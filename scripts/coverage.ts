@@ -19,6 +19,11 @@ export const exclusions: readonly Exclusion[] = [
   { pattern: "runtime/workers/*.worker.ts", reason: THREAD },
   { pattern: "runtime/main.ts", reason: CHILD },
   { pattern: "runtime/compose.ts", reason: CHILD },
+  { pattern: "runtime/cli/run-streaming.ts", reason: CHILD },
+  { pattern: "runtime/cli/last-resort.ts", reason: CHILD },
+  { pattern: "runtime/cli/bench-core.ts", reason: CHILD },
+  { pattern: "runtime/workers/thread.ts", reason: THREAD },
+  { pattern: "runtime/workers/ports.ts", reason: THREAD },
 ];
 
 /** Product sources by path. */

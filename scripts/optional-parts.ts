@@ -31,6 +31,21 @@ const parts: readonly OptionalPart[] = [
     shownBy: ["/usr/aarch64-linux-gnu/lib/libc.so.6"],
     packages: ["libc6-arm64-cross"],
   },
+  {
+    name: "e-stop core on this machine",
+    shownBy: ["/usr/bin/cc"],
+    packages: ["gcc", "make", "libc6-dev"],
+  },
+  {
+    name: "e-stop image rebuilt and compared",
+    shownBy: ["/usr/bin/avr-gcc"],
+    packages: ["gcc-avr", "avr-libc", "binutils-avr"],
+  },
+  {
+    name: "e-stop image in simavr",
+    shownBy: ["/usr/include/simavr/sim_avr.h"],
+    packages: ["libsimavr-dev", "libelf-dev"],
+  },
 ];
 
 /** Installs what it may, and returns a line for each part that is still missing. */

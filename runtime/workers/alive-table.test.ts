@@ -1,0 +1,27 @@
+// Which silences the control tick notices, and after how long, for a robot at 200 Hz and one at 50.
+
+import { expect, test } from "bun:test";
+import { faultNames } from "../../safety/faults.ts";
+import { loadRobot } from "../profile/load.ts";
+import { ThreadSlot } from "../shm/control-words.ts";
+import { aliveTable } from "./alive-table.ts";
+
+const patience = (robot: string) =>
+  aliveTable(loadRobot(robot)).map(({ thread, counterIndex, checkCountMax, faultBit }) => ({
+    thread,
+    ownCounter: counterIndex === ThreadSlot[thread as keyof typeof ThreadSlot],
+    checks: checkCountMax,
+    fault: faultNames[Math.log2(faultBit)],
+  }));
+
+test("at 200 Hz a check is 100 ms: the robot gets 200 ms, the policy 1.5 s, main 1 s", () => {
+  expect(patience("so101")).toEqual([
+    { thread: "robot", ownCounter: true, checks: 2, fault: "driver_lost" },
+    { thread: "policy", ownCounter: true, checks: 15, fault: "policy_lost" },
+    { thread: "main", ownCounter: true, checks: 10, fault: "main_slow" },
+  ]);
+});
+
+test("at 50 Hz a check is 400 ms, and every thread gets at least one", () => {
+  expect(patience("document-one").map(({ checks }) => checks)).toEqual([1, 4, 3]);
+});
