@@ -9,7 +9,7 @@ export const BYTE_US = 20;
 /** A relay of the usual kind. */
 export const RELAY_US = 5_000;
 
-export type OutputEdge = { readonly atUs: number; readonly outputs: number };
+export type OutputEdge = { readonly atUs: number; readonly outputBits: number };
 
 /** Switches on the bench: bits of `EstopInput` for the buttons, the chain and the reset. */
 export const SWITCHES_AT_REST =
@@ -19,12 +19,12 @@ export interface EstopBench {
   readonly name: string;
   readonly nowUs: number;
   /** Enable outputs that are high now: bit 0 is A, bit 1 is B. */
-  readonly outputs: number;
+  readonly outputBits: number;
   /** Each change of the outputs since the bench was made. */
   readonly edges: readonly OutputEdge[];
   readonly relays: RelayPair;
   /** Buttons, chain and reset as they stand; a test sets it, and it acts from now on. */
-  switches: number;
+  switchBits: number;
   runUntil(untilUs: number): void;
   /** Queues bytes for the chip; they take their time on the line. */
   send(bytes: Uint8Array): void;

@@ -34,7 +34,7 @@ export class CoreBench implements EstopBench {
   readonly name = "core";
   readonly edges: OutputEdge[] = [];
   readonly relays = new RelayPair();
-  switches = SWITCHES_AT_REST;
+  switchBits = SWITCHES_AT_REST;
   readonly #config: EstopConfig;
   readonly #startUs: number;
   #core: EstopCore;
@@ -56,7 +56,7 @@ export class CoreBench implements EstopBench {
     return this.#nowUs;
   }
 
-  get outputs(): number {
+  get outputBits(): number {
     return this.#outputs;
   }
 
@@ -91,7 +91,7 @@ export class CoreBench implements EstopBench {
     this.#drive(0);
   }
 
-  /** From armed on, a healthy host for so many ticks; returns how many passed before an output opened. */
+  /** From armed on, a healthy host for so many ticks; returns how many passed while armed. */
   soak(beatCount: number, seed: number, lostOf: number, jitterUs: number): number {
     return this.#core.soak(beatCount, seed, lostOf, jitterUs, this.#chipUs());
   }
@@ -121,7 +121,7 @@ export class CoreBench implements EstopBench {
   }
 
   #step(): void {
-    const sample = this.switches | this.relays.inputsAt(this.#nowUs, this.#outputs);
+    const sample = this.switchBits | this.relays.inputsAt(this.#nowUs, this.#outputs);
     this.#drive(this.#core.step(this.#chipUs(), sample));
     const count = this.#core.status(this.#chipUs());
     for (let at = 0; at < count; at += 1) {
@@ -133,6 +133,6 @@ export class CoreBench implements EstopBench {
   #drive(outputs: number): void {
     if (outputs === this.#outputs) return;
     this.#outputs = outputs;
-    this.edges.push({ atUs: this.#nowUs, outputs });
+    this.edges.push({ atUs: this.#nowUs, outputBits: outputs });
   }
 }

@@ -44,11 +44,13 @@ export class EstopHost {
   brokenCount = 0;
   flags = 0;
   hostMode = 0;
+  /** Tick index of the last good answer. */
+  goodTick = 0;
   /** When the last good answer's last byte will have passed. */
   lastBeatUs = 0;
   readonly #bench: EstopBench;
-  readonly #reader = new StatusReader(null);
-  readonly #writer = new AnswerWriter(null);
+  readonly #reader: StatusReader;
+  readonly #writer: AnswerWriter;
   readonly #answer = new EstopAnswer();
   readonly #questions: EstopStatus[] = [];
   #nextUs: number;
@@ -58,8 +60,10 @@ export class EstopHost {
   #oldBoot = new EstopStatus();
   #lastWire: Uint8Array = new Uint8Array(0);
 
-  constructor(bench: EstopBench) {
+  constructor(bench: EstopBench, key: Uint8Array | null = null) {
     this.#bench = bench;
+    this.#reader = new StatusReader(key);
+    this.#writer = new AnswerWriter(key);
     this.#nextUs = bench.nowUs;
   }
 
@@ -95,6 +99,12 @@ export class EstopHost {
 
   /** The proof test, from a chip that is tripped or disarmed, to one that waits for its reset. */
   prove(): void {
+    this.proveUntilOutputs();
+    this.beatUntil(({ mode }) => mode !== EstopMode.Proof);
+  }
+
+  /** The proof test up to where output A is to close. */
+  proveUntilOutputs(): void {
     this.beatUntil(({ failCount }) => failCount === 0);
     this.flags |= EstopFlag.Proof;
     this.beatUntil(({ mode }) => mode === EstopMode.Proof);
@@ -104,7 +114,7 @@ export class EstopHost {
     this.proveStep(EstopProof.Burst, "burst");
     this.proveStep(EstopProof.Five, "wrong");
     this.proveStep(EstopProof.Silence, "none");
-    this.beatUntil(({ mode }) => mode !== EstopMode.Proof);
+    this.proveStep(EstopProof.Recover, "good");
   }
 
   /** Repeats one kind of beat for as long as the chip waits for it. */
@@ -114,9 +124,9 @@ export class EstopHost {
 
   /** Presses the reset for 20 ms while the beats go on. */
   pressReset(): void {
-    this.#bench.switches |= EstopInput.ResetPressed;
+    this.#bench.switchBits |= EstopInput.ResetPressed;
     this.beats(4);
-    this.#bench.switches &= ~EstopInput.ResetPressed;
+    this.#bench.switchBits &= ~EstopInput.ResetPressed;
     this.beats(4);
   }
 
@@ -165,6 +175,7 @@ export class EstopHost {
     const wire = this.#wireOf(kind, 0);
     this.#bench.send(wire);
     if (kind === "good") this.#lastWire = wire;
+    if (kind === "good") this.goodTick = this.#tick;
     if (kind === "good") this.lastBeatUs = this.#bench.nowUs + wire.length * 20;
     if (kind !== "burst") return;
     for (let index = 1; index <= BURST_COUNT; index += 1) {
@@ -184,7 +195,7 @@ export class EstopHost {
     answer.counter = this.#counter;
     answer.bootNonce = asked.bootNonce ^ (kind === "other_boot" ? 1 : 0);
     answer.questionId = asked.counter;
-    answer.tickIndex = kind === "same_tick" ? this.status.tickIndex : this.#tick + within;
+    answer.tickIndex = this.#tick + within - (kind === "same_tick" ? ANSWERS_PER_TICK : 0);
     answer.answer = answerOf(asked.question, answer.tickIndex) ^ (kind === "wrong" ? 0x8000 : 0);
     answer.hostMode = kind === "malformed" ? 6 : this.hostMode;
     answer.flags = this.flags;

@@ -11,7 +11,7 @@ import {
   EstopMode,
   EstopVerdict,
 } from "../runtime/contracts/estop-codes.ts";
-import { EstopProof } from "../runtime/contracts/estop-codes.ts";
+import { EstopOutput, EstopProof } from "../runtime/contracts/estop-codes.ts";
 import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { StatusReader } from "../runtime/contracts/estop-frame.ts";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
@@ -231,12 +231,22 @@ class Walk {
     throw new Error(`at ${this.#nowUs} us: ${text}`);
   }
 
+  #compareStatus(): void {
+    const { mode, cause, failCount, badCount, lastBad, proofStep } = this.#model;
+    const { hostMode, tickIndex, levels, outputs, bothOpenDue, beating } = this.#model;
+    const wouldTrip = mode === EstopMode.Proof && (failCount >= 5 || !beating);
+    const shown = (wouldTrip ? EstopOutput.TripShown : 0) | (bothOpenDue ? 8 : 0);
+    const told = { mode, cause, failCount, badCount, lastBad, proofStep, hostMode, tickIndex };
+    expect(this.#status).toMatchObject({ ...told, inputs: levels, outputs: outputs | shown });
+  }
+
   #takeStatus(chipUs: number): void {
     const size = this.#core.status(chipUs);
     for (let at = 0; at < size; at += 1) {
       const verdict = this.#reader.takeInto(this.#status, this.#core.statusWire[at]!);
       if (verdict === EstopVerdict.Pending) continue;
-      expect(verdict).toBe(EstopVerdict.Good);
+      if (verdict !== EstopVerdict.Good) throw new Error(`status ${verdict} at ${this.#nowUs} us`);
+      this.#compareStatus();
       this.#model.asked(this.#status.counter, this.#status.question, this.#nowUs);
     }
   }

@@ -1,6 +1,6 @@
 // A second e-stop, written from PROTOCOL.md as plain rules and with unbounded time, to be walked
-// beside the firmware's core: any step in which the two differ is a bug in one of them. It shares the
-// frame codec of the runtime and nothing with the C code; questions are told to it.
+// beside the firmware's core: any step in which the two differ is a bug in one of them. It shares
+// the frame codec of the runtime and nothing with the C code; questions are told to it.
 
 import { EstopCause, EstopFlag, EstopInput, EstopMode } from "../runtime/contracts/estop-codes.ts";
 import { EstopBuild, EstopProof, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
@@ -30,6 +30,8 @@ export class EstopModel {
   levels: number = EstopInput.ResetPressed | BACK;
   bothOpenDue = false;
   hostMode = 0;
+  /** Of the last good answer. */
+  tickIndex = 0;
   readonly #config: EstopConfig;
   readonly #nonce: number;
   readonly #reader = new AnswerReader(null);
@@ -41,8 +43,9 @@ export class EstopModel {
   #questions: Question[] = [];
   #goodUs: number[] = [];
   /** Of the last good answer since the last silence. */
-  #last: { counter: number; tickIndex: number; resetAsked: boolean } | undefined;
-  #resetWasAsked = true;
+  #last: { counter: number; tickIndex: number } | undefined;
+  #resetIsAsked = false;
+  #resetWasAsked = false;
   #heard = new Set<"stop" | "goodbye" | "proof">();
   #heardBad = new Set<EstopVerdict>();
   #badStreak = 0;
@@ -123,7 +126,9 @@ export class EstopModel {
 
   #countGood(nowUs: number): void {
     const { counter, tickIndex, flags, hostMode } = this.#answer;
-    this.#last = { counter, tickIndex, resetAsked: (flags & EstopFlag.Reset) !== 0 };
+    this.#last = { counter, tickIndex };
+    this.tickIndex = tickIndex;
+    this.#resetIsAsked = (flags & EstopFlag.Reset) !== 0;
     this.#goodUs = [...this.#goodUs, nowUs].slice(-8);
     this.hostMode = hostMode;
     this.failCount = Math.max(0, this.failCount - 1);
@@ -178,9 +183,12 @@ export class EstopModel {
   #wishes(nowUs: number, resetEdge: boolean): void {
     const { mode } = this;
     const mayBeAsked = (this.#config.buildBits & EstopBuild.ResetFromLink) !== 0;
-    const isAsked = mayBeAsked && (this.#last?.resetAsked ?? true);
+    const isAsked = mayBeAsked && this.#resetIsAsked;
     const isReset = resetEdge || (isAsked && !this.#resetWasAsked);
     this.#resetWasAsked = isAsked;
+    if (this.mode === EstopMode.WaitReset && isReset && this.goodStreak >= 3) {
+      this.mode = EstopMode.Armed;
+    }
     const isOpen = mode === EstopMode.Tripped || mode === EstopMode.Disarmed;
     if (isOpen && this.#heard.has("proof") && this.#isProofAllowed()) {
       this.mode = EstopMode.Proof;
@@ -191,9 +199,6 @@ export class EstopModel {
     if (this.mode === EstopMode.Proof && this.#isProofStepOver(nowUs)) {
       this.#beginProofStep((this.proofStep + 1) as EstopProof, nowUs);
       if (this.proofStep === EstopProof.Done) this.mode = EstopMode.WaitReset;
-    }
-    if (this.mode === EstopMode.WaitReset && isReset && this.goodStreak >= 3) {
-      this.mode = EstopMode.Armed;
     }
     if (this.#heard.has("goodbye")) this.#goodbye();
   }

@@ -1,6 +1,6 @@
-// The e-stop firmware's core, compiled for this machine and loaded as a library: the very code of the
-// chip, stepped in virtual time. For tests and for tools that ask what the chip would do; nothing of
-// the runtime's own safety uses it. The library is opened once per file name.
+// The e-stop firmware's core, compiled for this machine and loaded as a library: the very code of
+// the chip, stepped in virtual time. For tests and for tools that ask what the chip would do;
+// nothing of the runtime's own safety uses it. The library is opened once per file name.
 //
 // Memory for C is made once per core and kept, so a step allocates nothing.
 
@@ -143,8 +143,8 @@ export class EstopCore {
   }
 
   /**
-   * A healthy host for `beatCount` ticks of 5 ms from an armed core on, each up to `jitterUs` late and
-   * one in `lostOf` lost, never two in a row. Returns the beats after which it was still armed.
+   * A healthy host for `beatCount` ticks of 5 ms from an armed core on, each up to `jitterUs` late
+   * and one in `lostOf` lost, never two in a row. Returns the beats that passed while armed.
    */
   soak(beatCount: number, seed: number, lostOf: number, jitterUs: number, nowUs: number): number {
     const { symbols: c } = this.#library;

@@ -1,4 +1,5 @@
-// The dump of the last ticks: what stands in it, where it lies, and that only its owner reads it.
+// The dump of the last ticks: what stands in it, where it lies, and that only its owner may read
+// it. Its folder is made when needed; a run without a latch leaves none.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";

@@ -20,7 +20,7 @@ test("where all was granted there is nothing to say, on hardware too", () => {
   expect([realtimeWarnings(report(), false), realtimeWarnings(report(), true)]).toEqual([[], []]);
 });
 
-test("in simulation each thing that is missing is one warning that says where the remedy is", () => {
+test("in simulation each missing thing is one warning that says where the remedy is", () => {
   const remedy = "ticks may be late; holdfast doctor has the remedy";
   expect(realtimeWarnings(report(refused("EPERM"), refused("ENOMEM")), false)).toEqual([
     `no real-time priority for control (EPERM): ${remedy}`,

@@ -1,4 +1,5 @@
-// Which silences the control tick notices, and after how long, for a robot at 200 Hz and one at 50.
+// Which silences the control tick notices, and after how long, for a robot at 200 Hz and for one at
+// 50 Hz; each thread is judged by its own counter.
 
 import { expect, test } from "bun:test";
 import { faultNames } from "../../safety/faults.ts";

@@ -1,5 +1,5 @@
-/// Board file for an ATmega328P at 16 MHz: Uno, Nano, or the bare chip. It samples pins, moves bytes
-/// and drives the outputs with what the core returns. README.md has the wiring.
+/// Board file for an ATmega328P at 16 MHz: Uno, Nano, or the bare chip. It samples pins, moves
+/// bytes and drives the outputs with what the core returns. README.md has the wiring.
 ///
 ///   PD0 RX, PD1 TX          the line
 ///   PD4, PD5                outputs A and B, active high, with pull-downs outside
@@ -19,7 +19,7 @@
 #include "estop_build.h"
 
 #define TICK_US 256u // 16 MHz / 1024 / 4
-#define RING_BYTES 64u // more than two answers; a power of two
+#define RING_BYTES 256u // eight answers, and what an 8-bit index wraps at
 #define OUTPUT_PINS (_BV(PD4) | _BV(PD5))
 #define BACK_PINS (_BV(PD6) | _BV(PD7))
 #define INPUT_PINS (_BV(PB0) | _BV(PB1) | _BV(PB2) | _BV(PB3))
@@ -60,7 +60,7 @@ ISR(USART_RX_vect)
 {
     const uint8_t byte = UDR0;
     ring[ring_head]    = byte;
-    ring_head          = (uint8_t) ((ring_head + 1u) % RING_BYTES);
+    ring_head++;
 }
 
 static uint8_t sending[ESTOP_STATUS_WIRE_BYTES];
@@ -166,7 +166,7 @@ static void receive(estop_t* const core, uint8_t* const tail)
     const uint32_t time = now_us();
     while (ticks_due == 0u && *tail != ring_head) {
         estop_receive(core, ring[*tail], time);
-        *tail = (uint8_t) ((*tail + 1u) % RING_BYTES);
+        (*tail)++;
     }
 }
 

@@ -66,7 +66,6 @@ void estop_init(estop_t* const self, const estop_config_t* const config,
     self->mode        = TRIPPED;
     self->cause       = (uint8_t) cause;
     self->status_us   = now_us - ESTOP_STATUS_US;
-    self->reset_asked = true;
     estop_link_init(&self->link, boot_nonce, config->key);
     estop_inputs_init(&self->inputs);
 }
@@ -190,13 +189,14 @@ static void take_wishes(estop_t* const self, const uint32_t now_us)
 {
     const uint8_t heard = self->link.heard;
     const bool    edge  = is_reset_edge(self);
+    // Before the proof test can end in this step: the edge must come after it.
+    if (edge && self->link.good_streak >= ESTOP_GOOD_STREAK) {
+        apply(self, CUE_RESET, ESTOP_CAUSE_NONE, now_us);
+    }
     if ((heard & ESTOP_FLAG_PROOF) != 0u && is_proof_allowed(self)) {
         apply(self, CUE_PROOF_WANTED, ESTOP_CAUSE_NONE, now_us);
     }
     prove(self, now_us);
-    if (edge && self->link.good_streak >= ESTOP_GOOD_STREAK) {
-        apply(self, CUE_RESET, ESTOP_CAUSE_NONE, now_us);
-    }
     if ((heard & ESTOP_FLAG_GOODBYE) != 0u) {
         const bool stopping = self->mode == STOPPING;
         apply(self, CUE_GOODBYE, stopping ? ESTOP_CAUSE_NONE : ESTOP_CAUSE_HOST_CLOSED, now_us);

@@ -1,4 +1,4 @@
-/// One table look-up a byte: an 8-bit chip shifts words by whole bytes quickly, by single bits slowly.
+/// One table look-up a byte: an 8-bit chip shifts words by whole bytes quickly, by bits slowly.
 
 #include "estop_crc.h"
 

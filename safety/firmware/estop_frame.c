@@ -1,5 +1,5 @@
-/// COBS, header, CRC and the fields of both frames. One block of COBS is enough: no frame reaches 254
-/// bytes.
+/// COBS, header, CRC and the fields of both frames. One block of COBS is enough: no frame reaches
+/// 254 bytes.
 
 #include "estop_frame.h"
 

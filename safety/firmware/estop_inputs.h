@@ -30,8 +30,8 @@ typedef enum {
     ESTOP_OUT_BOTH = 3u,
 } estop_out_t;
 
-/// How long a condition has lasted. Once over its limit it stays so until the condition ends, so the
-/// clock may wrap meanwhile.
+/// How long a condition has lasted. Once over its limit it stays so until the condition ends, so
+/// the clock may wrap meanwhile.
 typedef struct {
     uint32_t since_us;
     bool     lasts;

@@ -12,7 +12,6 @@ void estop_link_init(estop_link_t* const self, const uint32_t boot_nonce, const 
     self->boot_nonce = boot_nonce;
     self->key        = key;
     self->fail_count = ESTOP_FAIL_OFF;
-    self->flags      = ESTOP_FLAG_RESET;
 }
 
 static bool is_answerable(const estop_link_t* const self, const uint16_t question_id,
@@ -108,7 +107,6 @@ void estop_link_watch(estop_link_t* const self, const uint32_t now_us, const uin
     self->beating     = false;
     self->good_streak = 0;
     self->good_count  = 0;
-    self->flags       = ESTOP_FLAG_RESET;
 }
 
 uint32_t estop_link_ask(estop_link_t* const self, const uint32_t now_us)

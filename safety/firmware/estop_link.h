@@ -38,7 +38,7 @@ typedef struct {
     uint8_t          bad_streak;
     uint8_t          last_bad; // verdict of the last bad answer
     uint8_t          host_mode;
-    uint8_t          flags;     // of the last good answer; a reset is held until one lacks it
+    uint8_t          flags;     // of the last good answer
     bool             beating;   // a good answer came within the silence limit
     uint8_t          heard;     // flags that came since they were last cleared
     uint16_t         heard_bad; // one bit per verdict, since it was last cleared

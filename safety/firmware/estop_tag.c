@@ -9,9 +9,26 @@ typedef struct {
     uint32_t v3;
 } state_t;
 
-static uint32_t rotate(const uint32_t word, const uint8_t count)
+/// An 8-bit chip moves whole bytes for nothing and shifts by one bit quickly: every rotation to the
+/// left is made of these. With plain shifts a tag took 1.8 ms on a 16 MHz AVR.
+static uint32_t left8(const uint32_t word)
 {
-    return (word << count) | (word >> (32u - count));
+    return (word << 8) | (word >> 24);
+}
+
+static uint32_t left16(const uint32_t word)
+{
+    return (word << 16) | (word >> 16);
+}
+
+static uint32_t right1(const uint32_t word)
+{
+    return (word >> 1) | ((word & 1u) != 0u ? 0x80000000u : 0u);
+}
+
+static uint32_t right3(const uint32_t word)
+{
+    return right1(right1(right1(word)));
 }
 
 static uint32_t little_u32(const uint8_t* const place)
@@ -31,15 +48,15 @@ static void rounds(state_t* const state, const uint8_t count)
 {
     for (uint8_t round = 0; round < count; round++) {
         state->v0 += state->v1;
-        state->v1 = rotate(state->v1, 5) ^ state->v0;
-        state->v0 = rotate(state->v0, 16);
+        state->v1 = right3(left8(state->v1)) ^ state->v0;
+        state->v0 = left16(state->v0);
         state->v2 += state->v3;
-        state->v3 = rotate(state->v3, 8) ^ state->v2;
+        state->v3 = left8(state->v3) ^ state->v2;
         state->v0 += state->v3;
-        state->v3 = rotate(state->v3, 7) ^ state->v0;
+        state->v3 = right1(left8(state->v3)) ^ state->v0;
         state->v2 += state->v1;
-        state->v1 = rotate(state->v1, 13) ^ state->v2;
-        state->v2 = rotate(state->v2, 16);
+        state->v1 = right3(left16(state->v1)) ^ state->v2;
+        state->v2 = left16(state->v2);
     }
 }
 

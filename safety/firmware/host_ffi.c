@@ -45,8 +45,8 @@ uint32_t host_flip_all(const host_t* self, const uint8_t* wire, uint8_t size, ui
                        uint32_t now_us);
 uint32_t host_flip_random(const host_t* self, const uint8_t* wire, uint8_t size, uint32_t rounds,
                           uint32_t seed, uint32_t now_us);
-uint32_t host_soak(host_t* self, uint32_t beats, uint32_t seed, uint32_t lost_of, uint32_t jitter_us,
-                   uint32_t now_us);
+uint32_t host_soak(host_t* self, uint32_t beats, uint32_t seed, uint32_t lost_of,
+                   uint32_t jitter_us, uint32_t now_us);
 
 host_t* host_new(const uint16_t* const times_ms, const uint8_t build, const uint8_t* const key,
                  const uint32_t boot_nonce, const uint32_t cause, const uint32_t now_us)
@@ -196,8 +196,8 @@ uint32_t host_flip_random(const host_t* const self, const uint8_t* const wire, c
 }
 
 /// A healthy host in virtual time: a tick each 5 ms plus up to `jitter_us`, one frame in `lost_of`
-/// lost, never two in a row. Steps every 256 us with the contacts following. Returns the beats after
-/// which the core was still armed; the test arms it before.
+/// lost, never two in a row. Steps every 256 us with the contacts following. Returns the beats that
+/// passed while the core was armed; the test arms it before.
 uint32_t host_soak(host_t* const self, const uint32_t beats, const uint32_t seed,
                    const uint32_t lost_of, const uint32_t jitter_us, const uint32_t now_us)
 {
