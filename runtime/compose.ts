@@ -9,7 +9,6 @@ import type { OperatorCue } from "./contracts/mode.ts";
 import { createArena } from "./shm/arena.ts";
 import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
-import { RingWriter } from "./shm/spsc-ring.ts";
 import { arenaParts } from "./workers/plan.ts";
 import type { BenchTickPlan } from "./workers/bench-tick.worker.ts";
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
@@ -83,7 +82,6 @@ export class StreamingThreads {
   /** What the policy calls itself; empty until its thread has loaded. */
   policyName = "";
   #plan: WorkerPlan;
-  readonly #cues: RingWriter;
   readonly #workers = new Map<ThreadName, Worker>();
   readonly #exits: Promise<void>[] = [];
   readonly #ready = new Set<ThreadName>();
@@ -98,7 +96,6 @@ export class StreamingThreads {
     this.words = new ControlWords(this.arena.words("control"));
     this.origin = sessionOrigin();
     this.#plan = { run, arena: this.arena.handle, origin: this.origin, scene: undefined };
-    this.#cues = new RingWriter(this.arena.ring("cues"));
     this.#note = note;
   }
 
@@ -107,9 +104,9 @@ export class StreamingThreads {
     this.#onEnd = listener;
   }
 
-  /** Hands a cue to the control thread. False when 16 of them already wait. */
-  cue(cue: OperatorCue): boolean {
-    return this.#cues.put(Float64Array.of(cue));
+  /** Leaves a cue for the next tick. Never refused. */
+  cue(cue: OperatorCue): void {
+    this.words.raiseCue(cue);
   }
 
   /** Spawns one after the other, locks memory once all are ready, then sets them going. */

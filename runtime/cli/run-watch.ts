@@ -71,7 +71,7 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   /** A person's cues, judged, then handed on by `put`, which says whether there was room. */
-  cues(put: (cue: OperatorCue) => boolean): Pick<RunHandle, "stop" | "reset" | "start"> {
+  cues(put: (cue: OperatorCue) => void): Pick<RunHandle, "stop" | "reset" | "start"> {
     return {
       stop: () => this.#answer(OperatorCue.Stop, put),
       reset: () => this.#answer(OperatorCue.Reset, put),
@@ -79,13 +79,13 @@ export class RunWatch implements TickSink, EvidenceSink {
     };
   }
 
-  #answer(cue: OperatorCue, put: (cue: OperatorCue) => boolean): CueAnswer {
+  #answer(cue: OperatorCue, put: (cue: OperatorCue) => void): CueAnswer {
     const { last } = this.stats;
     const mode = last[TickSlot.mode]!;
     const facts = { mode, faultBits: last[TickSlot.faults]!, waitingCueBits: this.#waitingCueBits };
     const refusal = refusalOf(cue, facts);
     if (refusal !== undefined) return { accepted: false, text: refusal };
-    if (!put(cue)) return { accepted: false, text: "refused: the control thread takes no cues" };
+    put(cue);
     this.#waitingCueBits |= 1 << cue;
     this.#isSteered = true;
     return { accepted: true, text: handedOnText(cue, mode) };

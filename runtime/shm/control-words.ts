@@ -46,6 +46,7 @@ const TICK = 1;
 const GRID_SET = 2;
 const GRID_HIGH = 3;
 const GRID_LOW = 4;
+const CUES = 5;
 const STATE = 0;
 const ALIVE = 1;
 const TWO_32 = 0x1_0000_0000;
@@ -61,6 +62,20 @@ export class ControlWords {
   constructor(words: Int32Array) {
     assert(words.length >= CONTROL_WORD_COUNT, "the control words have their full length");
     this.#words = words;
+  }
+
+  /**
+   * Leaves a cue for the control tick: one bit each, so that no flood of one can crowd out another,
+   * and a stop can never be refused. The same cue twice before a tick is one cue.
+   */
+  raiseCue(cue: number): void {
+    assert(cue > 0 && cue < 31, "a cue is a bit of a word");
+    Atomics.or(this.#words, CUES, 1 << cue);
+  }
+
+  /** Takes all cues that wait, as bits. Only the control thread may. */
+  takeCues(): number {
+    return Atomics.load(this.#words, CUES) === 0 ? 0 : Atomics.exchange(this.#words, CUES, 0);
   }
 
   /** Asks for a stop. A lower level than the present one changes nothing. */

@@ -14,10 +14,10 @@ import {
   CellActuator,
   CellPolicyPort,
   CellSensor,
-  RingCuePort,
   RingEvidenceSink,
   RingTickSink,
   WordAlive,
+  WordCuePort,
   WordStop,
 } from "./ports.ts";
 import { SystemClock } from "./system-clock.ts";
@@ -41,7 +41,7 @@ const core = new ControlCore({
   sensor: new CellSensor(arena, layout.sources),
   actuator: new CellActuator(arena),
   policy: new CellPolicyPort(arena, robot.policy.anchoring),
-  cues: new RingCuePort(arena),
+  cues: new WordCuePort(words),
   alive: new AliveMonitor(aliveTable(robot), new WordAlive(words)),
   ticks: new RingTickSink(arena),
   evidence: new RingEvidenceSink(arena),

@@ -100,7 +100,6 @@ const WORLD_SLOT_COUNT = WorldSlot.frame + FrameSlot.shapes + SHAPE_SLOTS * SHAP
 
 /** Decisions under way at once: at 20 Hz, 400 ms of them. */
 const CHUNK_RECORDS = 8;
-const CUE_RECORDS = 16;
 /** Tick records main may be behind: 5 s at 200 Hz, longer than any pause of a collector. */
 const TICK_RECORDS = 1024;
 const EVIDENCE_RECORDS = 1024;
@@ -133,7 +132,6 @@ export function arenaParts(run: RunPlan): readonly ArenaPart[] {
     cell("world", WORLD_SLOT_COUNT),
     cell("picture", PICTURE_SLOT_COUNT),
     ring("chunks", CHUNK_SLOT_COUNT, CHUNK_RECORDS),
-    ring("cues", 1, CUE_RECORDS),
     ring("ticks", tickSlotCount(jointCount), TICK_RECORDS),
     ring("evidence", EVIDENCE_SLOT_COUNT, EVIDENCE_RECORDS),
     {

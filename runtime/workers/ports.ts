@@ -11,6 +11,7 @@ import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { Anchoring, SourceProfile } from "../contracts/profile.ts";
+import { SampleSlot } from "../contracts/sample.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
 import type { StateView } from "../contracts/state.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
@@ -25,19 +26,28 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { sampleCell } from "./plan.ts";
 
-/** Control side of the robot's samples: the newest of each source, if it is new. */
+/**
+ * Control side of the robot's samples: the newest of each source, if it is new. A tick that was
+ * held up between its clock and its look may find a sample that came after its time; it waits for
+ * the next tick, or it would seem to be from the future.
+ */
 export class CellSensor implements RobotSensor {
   readonly #readers: readonly LatestReader[];
+  /** 1 for a source whose newest sample waits for the next tick. */
+  readonly #waits: Uint8Array;
 
   constructor(arena: Arena, sources: readonly SourceProfile[]) {
     this.#readers = sources.map((source) => new LatestReader(arena.cell(sampleCell(source))));
+    this.#waits = new Uint8Array(sources.length);
   }
 
-  observeInto(snapshot: SensorSnapshot): void {
+  observeInto(snapshot: SensorSnapshot, nowNs: Instant): void {
     snapshot.clear();
     for (let index = 0; index < this.#readers.length; index += 1) {
       const reader = this.#readers[index]!;
-      if (!reader.take()) continue;
+      if (!reader.take() && this.#waits[index] === 0) continue;
+      this.#waits[index] = reader.record[SampleSlot.receiveNs]! > nowNs ? 1 : 0;
+      if (this.#waits[index] === 1) continue;
       snapshot.samples[index]!.record.set(reader.record);
       snapshot.arrived[index] = 1;
     }
@@ -104,16 +114,22 @@ export class CellPolicyPort implements PolicyPort {
   }
 }
 
-export class RingCuePort implements CuePort {
-  readonly #reader: RingReader;
-  readonly #cue = new Float64Array(1);
+/** The cues that main left as bits, one after the other. */
+export class WordCuePort implements CuePort {
+  readonly #words: ControlWords;
+  #waiting = 0;
 
-  constructor(arena: Arena) {
-    this.#reader = new RingReader(arena.ring("cues"));
+  constructor(words: ControlWords) {
+    this.#words = words;
   }
 
   takeCue(): OperatorCue {
-    return this.#reader.takeInto(this.#cue) ? (this.#cue[0] as OperatorCue) : OperatorCue.None;
+    if (this.#waiting === 0) this.#waiting = this.#words.takeCues();
+    if (this.#waiting === 0) return OperatorCue.None;
+    let cue = 0;
+    while (((this.#waiting >>> cue) & 1) === 0) cue += 1;
+    this.#waiting &= this.#waiting - 1;
+    return cue as OperatorCue;
   }
 }
 
