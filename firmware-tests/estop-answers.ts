@@ -115,10 +115,10 @@ list.armed("one frame in twenty lost never trips", ({ bench, host }) => {
 });
 
 list.armed("the status tells tick index and mode of the last good answer", ({ host }) => {
-  host.hostMode = 3;
-  host.beat();
   host.hostMode = 5;
+  host.beat();
+  host.hostMode = 3;
   host.beat("wrong");
   host.beat("none");
-  expect([host.status.hostMode, host.status.tickIndex]).toEqual([3, host.goodTick]);
+  expect([host.status.hostMode, host.status.tickIndex]).toEqual([5, host.goodTick]);
 });

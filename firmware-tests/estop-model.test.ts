@@ -184,7 +184,7 @@ class Walk {
       tickIndex,
       answer: answerOf(question, tickIndex),
       questionId: counter,
-      hostMode: this.#tick % 6,
+      hostMode: (this.#tick / 16) % 6,
       flags: this.#flags(),
       ...fields,
     });

@@ -17,8 +17,11 @@ class Text {
   write(text: string): void {
     this.written += text;
   }
-  flush(): Promise<void> {
-    return Promise.resolve();
+  writeIfRoom(text: string): void {
+    this.write(text);
+  }
+  flush(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 }
 
@@ -40,6 +43,7 @@ export async function lockstepRun(
         onHandle,
         note: (text) => err.write(text),
         changed: () => undefined,
+        endAsked: new Promise(() => undefined),
       }),
     pid: process.pid,
     program: "holdfast",

@@ -12,6 +12,15 @@ const POSE_SLOTS = 7;
 // A sector half covered by others is found free within ten tries; a thousand settle it.
 const TRY_COUNT_MAX = 1_000;
 
+/**
+ * The seed of the episode after `episode` others, a whole number up to 2^53 as `seed` is: beyond
+ * the largest the count goes on from zero.
+ */
+export function episodeSeed(seed: number, episode: number): number {
+  const room = Number.MAX_SAFE_INTEGER - seed;
+  return episode <= room ? seed + episode : episode - room - 1;
+}
+
 /** Writes one pose per object, seven slots each: x y z m, then orientation x y z w. */
 export function placeObjectsInto(poses: Float64Array, task: TaskProfile, seed: number): void {
   const random = new SeededRandom(seed);

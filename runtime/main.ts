@@ -5,23 +5,26 @@
 
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
+import type { WriteStream } from "node:tty";
 import type { StartRun } from "./cli/command-context.ts";
-import { guardProcess } from "./cli/last-resort.ts";
+import { ProcessGuard } from "./cli/last-resort.ts";
 import { StreamOut } from "./cli/output.ts";
+import type { TextOut } from "./cli/output.ts";
 import { programName } from "./cli/program-name.ts";
 import { runProgram } from "./cli/program.ts";
+import { TerminalOut, TerminalRoom } from "./cli/terminal-out.ts";
 
-const err = new StreamOut(process.stderr, Bun.env);
-const out = new StreamOut(process.stdout, Bun.env);
-
-const startRun: StartRun = async (options, hooks) => {
-  if (options.time === "lockstep") {
-    const { runLockstep } = await import("./cli/run-lockstep.ts");
-    return runLockstep(options, hooks);
-  }
-  const { runStreaming } = await import("./cli/run-streaming.ts");
-  return runStreaming(options, hooks);
-};
+// The C library is opened only for a terminal.
+const hasTerminal = isatty(1) || isatty(2);
+const room = hasTerminal
+  ? new TerminalRoom((await import("../hal/ffi/writable.ts")).canWrite)
+  : undefined;
+const outOf = (fd: number, stream: WriteStream): TextOut =>
+  room !== undefined && stream.isTTY
+    ? new TerminalOut(fd, stream, Bun.env, room)
+    : new StreamOut(stream);
+const err = outOf(2, process.stderr);
+const out = outOf(1, process.stdout);
 
 /** Whether keys reach this process. One in the background would be stopped for trying to listen. */
 function hasKeyboard(): boolean {
@@ -34,7 +37,17 @@ function hasKeyboard(): boolean {
 // Standard input is opened only for keys: it may be closed.
 const keyboard = hasKeyboard() ? process.stdin : undefined;
 
-guardProcess(keyboard, err);
+const guard = new ProcessGuard(keyboard, err);
+
+const startRun: StartRun = (options, hooks) =>
+  guard.watch(async () => {
+    if (options.time === "lockstep") {
+      const { runLockstep } = await import("./cli/run-lockstep.ts");
+      return runLockstep(options, hooks);
+    }
+    const { runStreaming } = await import("./cli/run-streaming.ts");
+    return runStreaming(options, hooks);
+  });
 
 const exitCode = await runProgram(process.argv.slice(2), {
   out,
@@ -49,7 +62,7 @@ const exitCode = await runProgram(process.argv.slice(2), {
   }),
   keyboard,
   signals: process,
-  leave: (code) => process.exit(code),
+  leave: (code) => guard.leave(code),
 });
 await Promise.all([out.flush(), err.flush()]);
 process.exit(exitCode);

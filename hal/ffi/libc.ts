@@ -1,5 +1,5 @@
-// The C library, opened once per thread when this module loads: time, scheduling, memory locking.
-// Only the symbols live here; `monotonic-clock.ts` and `scheduling.ts` give them meaning.
+// The C library, opened once per thread when this module loads: time, scheduling, memory locking,
+// polling. Only the symbols live here; the files beside it give them meaning.
 // Import it before the control loop, and never from two Workers at the same moment. No callbacks.
 //
 // Memory rule for every user: allocate an ArrayBuffer, cut a view over it, then take `ptr(view)`,
@@ -20,6 +20,7 @@ const library = dlopen("libc.so.6", {
   prctl: { args: ["i32", "usize", "usize", "usize", "usize"], returns: "i32" },
   gettid: { args: [], returns: "i32" },
   getrlimit: { args: ["i32", "ptr"], returns: "i32" },
+  poll: { args: ["ptr", "usize", "i32"], returns: "i32" },
   __errno_location: { args: [], returns: "ptr" },
 });
 

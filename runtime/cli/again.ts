@@ -29,6 +29,13 @@ export function againCommand(
   return [program, ...words].map(quotedForShell).join(" ");
 }
 
+/** Controls would steer the terminal that shows the command, so any shell is told their bytes. */
+const CONTROL = /\p{Cc}/u;
+
 function quotedForShell(word: string): string {
+  if (CONTROL.test(word)) return `"$(printf %b '${word.replace(/[\p{Cc}'!\\]/gu, escaped)}')"`;
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+const escaped = (letter: string): string =>
+  [...Buffer.from(letter)].map((byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join("");

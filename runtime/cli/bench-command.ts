@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { duration, NS_PER_S } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import type { CommandContext } from "./command-context.ts";
+import { writeJson } from "./json-out.ts";
 import { countOf, ExitCode, secondsOf, spinTailOf } from "./usage.ts";
 
 const DEFAULT_PAIR_COUNT = 5;
@@ -48,8 +49,9 @@ export function addBenchCommand(program: Command, context: CommandContext): void
       .action(async ({ json = false }: { readonly json?: boolean }) => {
         const part = await import("./bench-core.ts");
         const figure = await part[measure](BENCH_ROBOT);
-        context.out.write(`${json ? JSON.stringify(figure) : part.formatBench(figure)}\n`);
         context.exitWith(ExitCode.Done);
+        if (json) await writeJson(context, figure);
+        else context.out.write(`${part.formatBench(figure)}\n`);
       });
   }
 }
@@ -86,7 +88,8 @@ function addTick(bench: Command, context: CommandContext): void {
         spawnThread: spawnBenchTick,
         tellProgress: (text) => context.err.write(`${text}\n`),
       });
-      context.out.write(`${values.json ? JSON.stringify(report) : formatBenchTick(report)}\n`);
       context.exitWith(ExitCode.Done);
+      if (values.json === true) await writeJson(context, report);
+      else context.out.write(`${formatBenchTick(report)}\n`);
     });
 }

@@ -10,8 +10,8 @@ import type { FolderUser } from "./runtime-folder.ts";
 import type { SignalSource } from "./signals.ts";
 import type { ExitCode } from "./usage.ts";
 
-/** Runs to the end and reports how it went. */
-export type StartRun = (options: RunOptions, hooks: RunHooks) => Promise<RunReport>;
+/** Runs to the end and reports how it went; undefined when it was ended before it began. */
+export type StartRun = (options: RunOptions, hooks: RunHooks) => Promise<RunReport | undefined>;
 
 export interface CommandContext {
   readonly out: TextOut;

@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import * as scheduling from "../../hal/ffi/scheduling.ts";
 import type { Grant } from "../../hal/ffi/scheduling.ts";
+import { stateFolder } from "./flight-dump.ts";
 import {
   cpuBlocks,
   firstLine,
@@ -113,7 +114,7 @@ export function machineContext(): DoctorContext {
     procRoot: "/proc",
     sysRoot: "/sys",
     devRoot: "/dev",
-    stateFolder: Bun.env["XDG_STATE_HOME"] ?? join(Bun.env["HOME"] ?? "/", ".local/state"),
+    stateFolder: stateFolder(Bun.env),
     probes: {
       realtime: tryRealtime(),
       memoryLock: tryMemoryLock(),

@@ -94,6 +94,8 @@ export class FakeRun implements RunHandle {
 
 export class BufferOut implements TextOut {
   text = "";
+  /** Whether all that was written went out. */
+  isWhole = true;
   isTerminal = false;
   hasColour = false;
   columnCount = 80;
@@ -101,8 +103,11 @@ export class BufferOut implements TextOut {
   write(text: string): void {
     this.text += text;
   }
-  flush(): Promise<void> {
-    return Promise.resolve();
+  writeIfRoom(text: string): void {
+    this.write(text);
+  }
+  flush(): Promise<boolean> {
+    return Promise.resolve(this.isWhole);
   }
 }
 

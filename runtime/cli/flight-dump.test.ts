@@ -2,7 +2,7 @@
 // it. Its folder is made when needed; a run without a latch leaves none.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { TickSlot, TickView, tickSlotCount } from "../contracts/tick-record.ts";
@@ -13,7 +13,8 @@ import { runOptions } from "./run-command.ts";
 test("dumps lie under XDG_STATE_HOME, or under its default", () => {
   expect(flightFolder({ XDG_STATE_HOME: "/state" })).toBe("/state/holdfast/flight");
   const usual = join(homedir(), ".local/state/holdfast/flight");
-  expect([flightFolder({}), flightFolder({ XDG_STATE_HOME: "" })]).toEqual([usual, usual]);
+  const voided = [{}, { XDG_STATE_HOME: "" }, { XDG_STATE_HOME: "relative" }];
+  expect(voided.map(flightFolder)).toEqual([usual, usual, usual]);
 });
 
 test("a dump says what ran and tells each kept tick in words, oldest first", () => {
@@ -56,5 +57,9 @@ test("a dump says what ran and tells each kept tick in words, oldest first", () 
   );
   expect(path).toBe(join(folder, `new/flight-${process.pid}-5.jsonl`));
   expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readdirSync(join(folder, "new"))).toEqual([`flight-${process.pid}-5.jsonl`]);
+  mkdirSync(join(folder, "full", `flight-${process.pid}-5.jsonl`), { recursive: true });
+  expect(() => dumpFlight(join(folder, "full"), options, "latched", recorder)).toThrow("EISDIR");
+  expect(readdirSync(join(folder, "full"))).toHaveLength(1);
   rmSync(folder, { recursive: true });
 });

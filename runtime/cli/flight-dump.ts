@@ -1,9 +1,9 @@
 // Writes the flight recorder to disk when a run latches or its control thread dies: one JSON line
 // that says what ran, then one per tick, oldest first. A full disk costs the dump, never the run.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { commandKindNames } from "../contracts/command.ts";
 import { modeNames } from "../contracts/mode.ts";
 import { reasonNames } from "../contracts/reason.ts";
@@ -15,14 +15,18 @@ import {
 } from "../contracts/schema-versions.ts";
 import { TickSlot, TickView } from "../contracts/tick-record.ts";
 import type { FlightRecorder } from "../core/flight-recorder.ts";
+import type { Environment } from "./output.ts";
 import type { RunOptions } from "./run-options.ts";
 
-/** Where dumps lie: below $XDG_STATE_HOME, or its default. */
-export function flightFolder(env: Readonly<Record<string, string | undefined>>): string {
-  const state = env["XDG_STATE_HOME"];
-  const base = state !== undefined && state !== "" ? state : join(homedir(), ".local", "state");
-  return join(base, "holdfast", "flight");
+/** $XDG_STATE_HOME, or its default; a relative one is void, as its specification has it. */
+export function stateFolder(env: Environment): string {
+  const state = env["XDG_STATE_HOME"] ?? "";
+  return isAbsolute(state) ? state : join(homedir(), ".local", "state");
 }
+
+/** Where dumps lie. */
+export const flightFolder = (env: Environment): string =>
+  join(stateFolder(env), "holdfast", "flight");
 
 /** Writes the recorder's ticks and returns the path. Throws what the file system throws. */
 export function dumpFlight(
@@ -55,7 +59,15 @@ export function dumpFlight(
   };
   const lines = [head, ...records.map((record) => tickLine(record, jointCount))];
   const text = lines.map((line) => JSON.stringify(line)).join("\n");
-  writeFileSync(path, `${text}\n`, { mode: 0o600 });
+  // Under its name a dump is whole: it is written under another one first.
+  const unfinished = `${path}.new`;
+  try {
+    writeFileSync(unfinished, `${text}\n`, { mode: 0o600 });
+    renameSync(unfinished, path);
+  } catch (cause) {
+    rmSync(unfinished, { force: true });
+    throw cause;
+  }
   return path;
 }
 

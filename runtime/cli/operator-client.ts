@@ -2,11 +2,12 @@
 // that nobody listens on belongs to a run that died, and is removed. A run that does not answer
 // in time is reported as such, never waited for.
 
-import { lstatSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Socket, SocketHandler } from "bun";
 import { ANSWER_SIZE_BYTES_MAX, readAnswer, requestLine } from "./operator-protocol.ts";
 import type { OperatorAnswer, OperatorMethod } from "./operator-protocol.ts";
-import { codeOf, folderCandidates, folderTrouble } from "./runtime-folder.ts";
+import { codeOf, folderCandidates, folderTrouble, removeSocket } from "./runtime-folder.ts";
 import type { FolderUser } from "./runtime-folder.ts";
 
 export type RunSocket = { readonly pid: number; readonly path: string };
@@ -32,11 +33,11 @@ const ANSWER_MS_MAX = 2_000;
 /** Every socket of this user, live or not, in the order of pids. */
 export function runSockets(user: FolderUser): RunSocket[] {
   const found = folderCandidates(user).flatMap((folder) => {
-    if (!isOurs(folder, user.uid)) return [];
-    return readdirSync(folder).flatMap((name) => {
+    if (folderTrouble(folder, user.uid) !== undefined) return [];
+    return namesIn(folder).flatMap((name) => {
       const pid = /^(\d{1,10})\.sock$/.exec(name)?.[1];
       const path = join(folder, name);
-      return pid !== undefined && lstatSync(path).isSocket() ? [{ pid: Number(pid), path }] : [];
+      return pid !== undefined && isSocket(path) ? [{ pid: Number(pid), path }] : [];
     });
   });
   return found.toSorted((left, right) => left.pid - right.pid);
@@ -63,20 +64,17 @@ async function exchange(run: RunSocket, request: string, answerMsMax: number): P
   }, answerMsMax);
   const decoder = new TextDecoder();
   let received = "";
-  const connecting = Bun.connect({
-    unix: run.path,
-    socket: {
-      open: (socket) => {
-        socket.write(request);
-      },
-      data: (_socket, bytes) => {
-        received += decoder.decode(bytes, { stream: true });
-        const end = received.indexOf("\n");
-        if (end >= 0) resolve(received.slice(0, end));
-        else if (received.length > ANSWER_SIZE_BYTES_MAX) resolve("");
-      },
-      close: () => reject(new OperatorError("no_answer", run.pid, "it closed the connection")),
+  const connecting = connect(run.path, {
+    open: (socket) => {
+      socket.write(request);
     },
+    data: (_socket, bytes) => {
+      received += decoder.decode(bytes, { stream: true });
+      const end = received.indexOf("\n");
+      if (end >= 0) resolve(received.slice(0, end));
+      else if (received.length > ANSWER_SIZE_BYTES_MAX) resolve("");
+    },
+    close: () => reject(new OperatorError("no_answer", run.pid, "it closed the connection")),
   });
   connecting.catch((cause: unknown) => reject(connectError(run, cause)));
   try {
@@ -90,20 +88,34 @@ async function exchange(run: RunSocket, request: string, answerMsMax: number): P
   }
 }
 
+/** Async, so that a path which cannot be a socket is a rejection like any other. */
+async function connect(path: string, socket: SocketHandler<undefined>): Promise<Socket<undefined>> {
+  return Bun.connect({ unix: path, socket });
+}
+
 function connectError(run: RunSocket, cause: unknown): OperatorError {
   const code = codeOf(cause);
   if (code === "ECONNREFUSED") {
-    rmSync(run.path, { force: true });
+    removeSocket(run.path);
     return new OperatorError("no_listener", run.pid, "it is gone", cause);
   }
   return new OperatorError(code === "ENOENT" ? "no_listener" : "no_answer", run.pid, code, cause);
 }
 
-function isOurs(folder: string, uid: number): boolean {
+// Nothing that the file system says may keep a stop from the other runs.
+
+function namesIn(folder: string): string[] {
   try {
-    return folderTrouble(folder, uid) === undefined;
-  } catch (cause) {
-    if (codeOf(cause) === "EACCES") return false;
-    throw cause;
+    return readdirSync(folder);
+  } catch {
+    return []; // it cannot be read, or went away
+  }
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket();
+  } catch {
+    return false; // it went away
   }
 }

@@ -4,6 +4,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
+import { writeJson } from "./json-out.ts";
 import { askRun, OperatorError, runSockets } from "./operator-client.ts";
 import type { RunSocket } from "./operator-client.ts";
 import type { OperatorAnswer, OperatorMethod } from "./operator-protocol.ts";
@@ -32,7 +33,7 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
       .addOption(new Option("--pid <N>", "which run, by process id").argParser(pidOf("--pid")));
     if (method === "status") command.option("--json", "print one line of JSON");
     command.action(async (values: Values) => {
-      context.exitWith(await operate(context, method, values));
+      await operate(context, method, values);
     });
   }
 }
@@ -41,7 +42,7 @@ async function operate(
   context: CommandContext,
   method: OperatorMethod,
   values: Values,
-): Promise<ExitCode> {
+): Promise<void> {
   const chosen = await choose(context, method, values.pid);
   // All at once: a run that hangs must not hold up the stop of the next.
   const all = await Promise.all(chosen.map((run) => hear(run, method)));
@@ -49,10 +50,16 @@ async function operate(
   if (heard.length === 0) {
     const which = values.pid === undefined ? "No run is live" : `No run ${values.pid} is live`;
     context.err.write(`holdfast: ${which}: ${context.program} run starts one\n`);
-    return ExitCode.Failed;
+    context.exitWith(ExitCode.Failed);
+    return;
   }
   const isDone = heard.map((each) => report(context, each, values.json === true));
-  return isDone.every(Boolean) ? ExitCode.Done : ExitCode.Failed;
+  context.exitWith(isDone.every(Boolean) ? ExitCode.Done : ExitCode.Failed);
+  if (values.json !== true) return;
+  for (const { run, answer } of heard) {
+    if (answer instanceof OperatorError || answer.kind !== "status") continue;
+    await writeJson(context, { pid: run.pid, ...answer.status });
+  }
 }
 
 /** The runs that are meant, some of which may have died. Throws UsageError when it is unclear. */
@@ -93,11 +100,9 @@ function report(context: CommandContext, { run, answer }: Heard, isJson: boolean
   }
   switch (answer.kind) {
     case "status":
-      context.out.write(
-        isJson
-          ? `${JSON.stringify({ pid: run.pid, ...answer.status })}\n`
-          : `${statusReport(answer.status, run.pid, context.program)}\n`,
-      );
+      if (!isJson) {
+        context.out.write(`${statusReport(answer.status, run.pid, context.program)}\n`);
+      }
       return true;
     case "cue":
       context.out.write(`run ${run.pid}: ${printable(answer.cue.text)}\n`);

@@ -58,12 +58,12 @@ test.each([
 });
 
 test.each([
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
+  "SIGINT",
+  "SIGTERM",
+  "SIGHUP",
 ])(
-  "a first %s ends under control, a later one leaves with %i and gives the terminal back first",
-  (signal, code) => {
+  "a first %s ends under control, a later one leaves with 130 and gives the terminal back first",
+  (signal) => {
     jest.useFakeTimers();
     const { terminal, context, desk, run } = sit();
     // `timeout` signals a process and its group: to a person that is one act.
@@ -79,7 +79,7 @@ test.each([
     context.signals.emit(signal);
     expect({ asked: run.asked, left: context.leftCode, modes: terminal.modes }).toEqual({
       asked: ["quit", "quit"],
-      left: [code],
+      left: [130],
       modes: [true, false],
     });
     desk.close();
@@ -131,6 +131,25 @@ test("a folder that may not be used costs the socket and not the run", () => {
     `Cannot use "${folder}": expected a folder, found a link: ` +
       "holdfast stop will not find this run\npage: ",
   );
+});
+
+test("the word that lets the page start is told on a terminal, and in no log", () => {
+  const told = [true, false].map((isTerminal) => {
+    const context = fakeContext();
+    context.out.isTerminal = isTerminal;
+    const desk = new OperatorDesk(context, context.out, PORT);
+    desk.attach(new FakeRun());
+    desk.close();
+    return /page: http:\/\/127\.0\.0\.1:\d+\/(?:#[\w-]{32})?(?=\n)/.exec(context.out.text)?.[0];
+  });
+  expect(told.map((line) => line?.includes("#"))).toEqual([true, false]);
+});
+
+test("an end that is asked for before there is a run is heard", async () => {
+  const { terminal, desk } = sit(false);
+  terminal.type("q");
+  await desk.endAsked;
+  desk.close();
 });
 
 test("with keys an end is told in keys, and without a terminal in signals", () => {

@@ -14,7 +14,7 @@ import { OperatorSocket } from "./operator-socket.ts";
 import type { TextOut } from "./output.ts";
 import type { CueAnswer, RunHandle } from "./run-handle.ts";
 import { RuntimeFolderError } from "./runtime-folder.ts";
-import { ignoredSignals, signalExitCode, watchSignals } from "./signals.ts";
+import { ignoredSignals, watchSignals } from "./signals.ts";
 import { StatusLine } from "./status-line.ts";
 import { ExitCode } from "./usage.ts";
 
@@ -34,7 +34,10 @@ export class OperatorDesk {
   #page: ConsoleServer | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #isEnding = false;
+  readonly #endAsked = Promise.withResolvers<void>();
   #isStopAsked = false;
+  /** A log may have other readers: what they must not know is told on a terminal only. */
+  readonly #isPrivate: boolean;
   #isSignalFresh = false;
 
   /** `port` is the first one the page tries. */
@@ -46,9 +49,8 @@ export class OperatorDesk {
       keyboard === undefined ? commandWords(program, pid) : keyWords,
     );
     this.#port = port;
-    this.#unwatch = watchSignals(context.signals, ignoredSignals(), (signal) => {
-      this.#hearSignal(signalExitCode(signal));
-    });
+    this.#isPrivate = out.isTerminal;
+    this.#unwatch = watchSignals(context.signals, ignoredSignals(), () => this.#hearSignal());
     this.#keys =
       keyboard === undefined ? undefined : new TerminalKeys(keyboard, (key) => this.#act(key));
   }
@@ -65,7 +67,12 @@ export class OperatorDesk {
     this.#timer = setInterval(() => this.#endPeriod(), STATUS_PERIOD_MS);
   }
 
-  /** Writes lines for a person. */
+  /** Resolves when a person asked for the end. */
+  get endAsked(): Promise<void> {
+    return this.#endAsked.promise;
+  }
+
+  /** Writes a line for a person. */
   note(text: string): void {
     this.#line.note(text);
   }
@@ -95,7 +102,7 @@ export class OperatorDesk {
   #act(key: KeyName): void {
     if (key === "help") this.note(KEY_HELP);
     else if (key === "quit") this.#quit();
-    else if (key === "interrupt") this.#end(ExitCode.Interrupted);
+    else if (key === "interrupt") this.#end();
     else if (this.#handle !== undefined) this.#tell(this.#handle[key]());
     else this.#actEarly(key);
   }
@@ -107,13 +114,13 @@ export class OperatorDesk {
     this.note(`${key}: the run is still being set up, ${answer}`);
   }
 
-  #hearSignal(exitCode: number): void {
+  #hearSignal(): void {
     if (this.#isSignalFresh) return;
     this.#isSignalFresh = true;
     setTimeout(() => {
       this.#isSignalFresh = false;
     }, SIGNAL_ECHO_MS).unref();
-    this.#end(exitCode);
+    this.#end();
   }
 
   #tell(answer: CueAnswer): void {
@@ -125,13 +132,14 @@ export class OperatorDesk {
   #quit(): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
+    this.#endAsked.resolve();
     const again = this.#keys === undefined ? "another signal" : "Ctrl-C";
     this.note(`ending under control; ${again} leaves at once`);
     this.#handle?.quit();
   }
 
   /** The first time asks, the second leaves. */
-  #end(exitCode: number): void {
+  #end(): void {
     if (!this.#isEnding) {
       this.#quit();
       return;
@@ -141,7 +149,7 @@ export class OperatorDesk {
     try {
       this.#handle?.quit();
     } finally {
-      this.#context.leave(exitCode);
+      this.#context.leave(ExitCode.Interrupted);
     }
   }
 
@@ -159,7 +167,7 @@ export class OperatorDesk {
     this.note(
       this.#page === undefined
         ? `no page: no port is free from ${this.#port} on`
-        : `page: ${this.#page.url}`,
+        : `page: ${this.#isPrivate ? this.#page.ownerUrl : this.#page.url}`,
     );
   }
 

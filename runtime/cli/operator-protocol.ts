@@ -30,6 +30,9 @@ export function answerLine(request: string, handle: RunHandle): string {
 export const refusalLine = (code: string, message: string): string =>
   `${JSON.stringify({ error: { code, message } })}\n`;
 
+/** Whether a request is a stop, which is let through when others are refused. */
+export const isStopRequest = (request: string): boolean => readRequest(request) === "stop";
+
 type Refusal = { readonly code: string; readonly message: string };
 
 function readRequest(text: string): OperatorMethod | Refusal {

@@ -92,8 +92,9 @@ test("the longest request that is allowed is answered", async () => {
   expect(run.asked).toEqual(["stop"]);
 });
 
-test("more clients than anyone has terminals are told so", async () => {
-  const socket = OperatorSocket.open(new FakeRun(), 1, freshUser());
+test("of more clients than anyone has terminals only a stop is heard", async () => {
+  const run = new FakeRun();
+  const socket = OperatorSocket.open(run, 1, freshUser());
   const idle = await Promise.all(
     Array.from({ length: 16 }, () => {
       const { promise, resolve } = Promise.withResolvers<Bun.Socket>();
@@ -101,7 +102,7 @@ test("more clients than anyone has terminals are told so", async () => {
         unix: socket.path,
         socket: {
           open: (client) => {
-            client.write('{"method":"stop"}\n');
+            client.write('{"method":"status"}\n');
           },
           data: (client) => resolve(client),
         },
@@ -109,10 +110,15 @@ test("more clients than anyone has terminals are told so", async () => {
       return promise;
     }),
   );
-  const lines = await talk(socket.path, [], 1);
+  const busy = await talk(socket.path, ['{"method":"reset"}\n{"method":"start"}\n'], 99);
+  const stop = await talk(socket.path, ['{"method":', '"stop"}\n'], 99);
   for (const client of idle) client.end();
   socket.close();
-  expect(lines.map(codeOf)).toEqual(["busy"]);
+  expect({ busy: busy.map(codeOf), stop, asked: run.asked }).toEqual({
+    busy: ["busy"],
+    stop: ['{"accepted":true,"text":"stop heard"}'],
+    asked: ["stop"],
+  });
 });
 
 test("a run whose folder is a trap uses the next one, or says why there is none", () => {
@@ -123,6 +129,29 @@ test("a run whose folder is a trap uses the next one, or says why there is none"
   expect(() => OperatorSocket.open(new FakeRun(), 1, stranger)).toThrow(
     `Cannot use "${trap}": expected a folder, found a link`,
   );
+});
+
+test.each([
+  ["a file", (path: string) => writeFileSync(path, "")],
+  ["a loop", (path: string) => symlinkSync(path, path)],
+  ["nothing", () => undefined],
+])("where the session's folder is %s, runs are found elsewhere", (_, make) => {
+  const { uid, environment } = freshUser();
+  const path = join(environment["XDG_RUNTIME_DIR"]!, "x");
+  make(path);
+  for (const folder of [path, join(path, "y".repeat(300)), `/${"long/".repeat(2_000)}`]) {
+    const user = { uid, environment: { XDG_RUNTIME_DIR: folder } };
+    expect(runSockets(user).filter((run) => run.path.startsWith(folder))).toEqual([]);
+  }
+});
+
+test("a folder in which no socket can be made is told by name", () => {
+  const user = freshUser();
+  const folder = join(user.environment["XDG_RUNTIME_DIR"]!, "holdfast");
+  mkdirSync(join(folder, ".1.new"), { recursive: true });
+  const elsewhere = OperatorSocket.open(new FakeRun(), 1, user);
+  elsewhere.close();
+  expect(dirname(elsewhere.path)).toBe(`/tmp/holdfast-${user.uid}`);
 });
 
 test("live runs are found and asked, and nothing else in the folder is", async () => {

@@ -5,19 +5,32 @@
 import { chmodSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Socket, UnixSocketListener } from "bun";
-import { answerLine, refusalLine, REQUEST_SIZE_BYTES_MAX } from "./operator-protocol.ts";
+import {
+  answerLine,
+  isStopRequest,
+  refusalLine,
+  REQUEST_SIZE_BYTES_MAX,
+} from "./operator-protocol.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { codeOf, folderChoices, prepareFolder, RuntimeFolderError } from "./runtime-folder.ts";
+import {
+  codeOf,
+  folderChoices,
+  prepareFolder,
+  removeSocket,
+  RuntimeFolderError,
+} from "./runtime-folder.ts";
 import type { FolderUser } from "./runtime-folder.ts";
 
-/** More at once are nobody's terminals. */
+/** More at once are nobody's terminals: what they ask is refused, but for a stop. */
 const CONNECTION_COUNT_MAX = 16;
 /** A client that says nothing for this long is let go. */
 const SILENCE_S_MAX = 10;
 const SOCKET_MODE = 0o600;
 const NEWLINE = 10;
 
-type Connection = { received: Uint8Array };
+const BUSY = refusalLine("busy", `More than ${CONNECTION_COUNT_MAX} clients at once`);
+
+type Connection = { received: Uint8Array; readonly isExtra: boolean };
 
 export class OperatorSocket {
   readonly path: string;
@@ -46,21 +59,22 @@ export class OperatorSocket {
   static #openIn(folder: string, handle: RunHandle, pid: number): OperatorSocket {
     const hidden = join(folder, `.${pid}.new`);
     const path = join(folder, `${pid}.sock`);
-    rmSync(hidden, { force: true });
-    let listener: UnixSocketListener<Connection>;
+    let listener: UnixSocketListener<Connection> | undefined;
     try {
+      rmSync(hidden, { force: true });
       listener = Bun.listen<Connection>({ unix: hidden, socket: handlers(handle) });
+      chmodSync(hidden, SOCKET_MODE);
+      renameSync(hidden, path);
+      return new OperatorSocket(path, listener);
     } catch (cause) {
+      listener?.stop(true);
       throw new RuntimeFolderError(path, "a place for a socket", codeOf(cause), cause);
     }
-    chmodSync(hidden, SOCKET_MODE);
-    renameSync(hidden, path);
-    return new OperatorSocket(path, listener);
   }
 
   close(): void {
-    rmSync(this.path, { force: true });
     this.#listener.stop(true);
+    removeSocket(this.path);
   }
 }
 
@@ -69,18 +83,22 @@ function handlers(handle: RunHandle) {
   return {
     open(socket: Socket<Connection>) {
       connectionCount += 1;
-      socket.data = { received: new Uint8Array(0) };
+      const isExtra = connectionCount > CONNECTION_COUNT_MAX;
+      socket.data = { received: new Uint8Array(0), isExtra };
       socket.timeout(SILENCE_S_MAX);
-      if (connectionCount > CONNECTION_COUNT_MAX) {
-        say(socket, refusalLine("busy", `More than ${CONNECTION_COUNT_MAX} clients at once`));
-        socket.end();
-      }
     },
     data(socket: Socket<Connection>, bytes: Uint8Array) {
+      socket.timeout(SILENCE_S_MAX);
       let received = Buffer.concat([socket.data.received, bytes]);
       let end = received.indexOf(NEWLINE);
       while (end >= 0 && end <= REQUEST_SIZE_BYTES_MAX) {
-        if (!say(socket, answerLine(received.toString("utf8", 0, end), handle))) return;
+        const request = received.toString("utf8", 0, end);
+        const isRefused = socket.data.isExtra && !isStopRequest(request);
+        if (!say(socket, isRefused ? BUSY : answerLine(request, handle))) return;
+        if (socket.data.isExtra) {
+          socket.end();
+          return;
+        }
         received = received.subarray(end + 1);
         end = received.indexOf(NEWLINE);
       }

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import type { WriteStream } from "node:tty";
-import { printable, StreamOut } from "./output.ts";
+import { printable, printableLines, StreamOut } from "./output.ts";
 
 class FakeStream extends EventEmitter {
   written = "";
@@ -18,8 +18,7 @@ class FakeStream extends EventEmitter {
   }
 }
 
-const outOf = (stream: FakeStream, environment: Record<string, string> = {}) =>
-  new StreamOut(stream as unknown as WriteStream, environment);
+const outOf = (stream: FakeStream) => new StreamOut(stream as unknown as WriteStream);
 
 test.each(["EPIPE", "EIO", "ENOSPC"])("after %s nothing more is written", async (code) => {
   const stream = new FakeStream();
@@ -27,10 +26,9 @@ test.each(["EPIPE", "EIO", "ENOSPC"])("after %s nothing more is written", async 
   out.write("a");
   stream.emit("error", Object.assign(new Error(code), { code }));
   out.write("b");
-  await out.flush();
-  expect({ written: stream.written, isTerminal: out.isTerminal }).toEqual({
+  expect({ isOut: await out.flush(), written: stream.written }).toEqual({
+    isOut: false,
     written: "a",
-    isTerminal: false,
   });
 });
 
@@ -39,26 +37,15 @@ test("a reader that leaves before the last text does not hold up the end", async
   stream.write = () => true; // never done
   const flushed = outOf(stream).flush();
   stream.emit("error", new Error("EPIPE"));
-  await flushed;
+  expect(await flushed).toBe(false);
   expect(stream.listenerCount("error")).toBe(1);
 });
 
-test("colour follows NO_COLOR, and an unknown width is 80", () => {
-  const stream = new FakeStream();
-  const wants = [{}, { NO_COLOR: "" }, { NO_COLOR: "1" }, { TERM: "dumb" }];
-  expect(wants.map((environment) => outOf(stream, environment).hasColour)).toEqual([
-    true,
-    true,
-    false,
-    false,
-  ]);
-  expect(outOf(stream).columnCount).toBe(80);
-  stream.columns = 33;
-  expect(outOf(stream).columnCount).toBe(33);
-});
-
-test("text of others is one line without control characters", () => {
-  expect(printable(" a\n\u001b[2Jb\u0000 ")).toBe("a [2Jb");
+test("text of others is one line, without anything that steers, and cut when it is long", () => {
+  expect(printable(" a\n\u001b[2Jb\u0000\u202ec\u2028 ")).toBe("a [2Jb c");
+  expect(printable("x".repeat(300))).toBe("x".repeat(300));
+  expect(printable("x".repeat(9_000))).toBe(`${"x".repeat(300)}…`);
+  expect(printableLines(" a\u0007\n  \u001bb")).toBe(" a\n  b");
 });
 
 test("a closed pipe, a full disk and closed streams end nothing", async () => {
@@ -76,4 +63,17 @@ test("a closed pipe, a full disk and closed streams end nothing", async () => {
     );
     expect({ redirect, exitCode: await child.exited }).toEqual({ redirect, exitCode: 0 });
   }
+});
+
+test("a report as JSON that cannot be written is a failure", async () => {
+  const main = `${import.meta.dir}/../main.ts`;
+  const run = '"$0" "$1" run document-one --time lockstep --duration 0.1 --json --port 18471';
+  const child = Bun.spawn(["bash", "-c", `${run} > /dev/full`, process.execPath, main], {
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  expect(await child.stderr.text()).toEndWith(
+    "holdfast: Cannot write the JSON to standard output\n",
+  );
+  expect(await child.exited).toBe(1);
 });

@@ -7,10 +7,12 @@ import { existsSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { robotNames } from "../profile/builtin.ts";
 import { isPath } from "../profile/files.ts";
+import { ProfileError } from "../profile/problem.ts";
 import { addBenchCommand } from "./bench-command.ts";
 import type { CommandContext } from "./command-context.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
+import { printable, printableLines } from "./output.ts";
 import { addProfileCommand } from "./profile-command.ts";
 import { addRunCommand } from "./run-command.ts";
 import type { ListedPolicy } from "./run-help.ts";
@@ -52,7 +54,7 @@ export async function runProgram(
     if (!(error instanceof CommanderError)) return errorCode(error, context);
     if (error.exitCode === 0) return ExitCode.Done; // help or version was asked for
     const message = robotMessage(args[0] ?? "", context) ?? commanderMessage(error, args, program);
-    context.err.write(`holdfast: ${message}\n`);
+    context.err.write(`holdfast: ${printable(message)}\n`);
     return ExitCode.BadInput;
   }
 }
@@ -84,8 +86,11 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
 
 function errorCode(error: unknown, { err }: Pick<CommandContext, "err">): ExitCode {
   if (isTyped(error)) {
-    const isLong = error.message.includes("\n"); // a place a line, for editors to jump to
-    err.write(`holdfast:${isLong ? "\n" : " "}${error.message}\n`);
+    // A place a line, for editors to jump to, or lines to paste; any other message is one line.
+    const mayBeLong = error instanceof ProfileError || codeText(error) === "realtime_refused";
+    const isLong = mayBeLong && error.message.includes("\n");
+    const text = isLong ? `\n${printableLines(error.message)}` : ` ${printable(error.message)}`;
+    err.write(`holdfast:${text}\n`);
     return ExitCode.BadInput;
   }
   err.write(bugText(error));
@@ -95,7 +100,8 @@ function errorCode(error: unknown, { err }: Pick<CommandContext, "err">): ExitCo
 /** What is printed for an error that nobody expected. */
 export function bugText(error: unknown): string {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return `holdfast: this is a bug in holdfast ${PROGRAM_VERSION}; please report it\n${trace}\n`;
+  const lines = printableLines(trace);
+  return `holdfast: this is a bug in holdfast ${PROGRAM_VERSION}; please report it\n${lines}\n`;
 }
 
 /** Our typed errors have their facts as fields; the platform's have an errno beside their code. */

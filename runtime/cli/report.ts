@@ -10,6 +10,7 @@ import type { ModePhase } from "../record/mode-story.ts";
 import type { RunStats } from "../record/run-stats.ts";
 import { faultNames } from "../../safety/faults.ts";
 import { causeWords } from "./hint.ts";
+import { printable } from "./output.ts";
 import type { RunOptions } from "./run-options.ts";
 
 /** Phases of the supervisor's path that a person is shown; the JSON has more. */
@@ -98,7 +99,8 @@ export function formatReport(report: RunReport, again: string): string {
   const ticks = stats.tickCount + stats.lostCount;
   const rateAskedHz = options.plan.robot.controlHz;
   const lines = [
-    `Cadence report: ${options.profile}, ${task.name}, policy ${report.policy}, ${options.time}`,
+    `Cadence report: ${printable(options.profile)}, ${printable(task.name)}, ` +
+      `policy ${printable(report.policy)}, ${options.time}`,
     `  rate           ${stats.rateHz.toFixed(2)} Hz of ${rateAskedHz} asked, ${ticks} ticks`,
     ...(options.time === "streaming" ? timingLines(report) : []),
     ...(options.time === "lockstep"
@@ -111,12 +113,12 @@ export function formatReport(report: RunReport, again: string): string {
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
     `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
-    `  task           ${task.name === "none" ? "none" : `${task.name}: ${outcome(task)}`}`,
+    `  task           ${task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`}`,
   ];
   if (report.traceHash !== undefined) lines.push(`  trace          ${report.traceHash}`);
   if (stats.lostCount > 0) lines.push(`  lost records   ${stats.lostCount} (main was too slow)`);
-  for (const warning of report.warnings) lines.push(`  warning        ${warning}`);
-  if (report.failure !== undefined) lines.push(`  failure        ${report.failure}`);
+  for (const warning of report.warnings) lines.push(`  warning        ${printable(warning)}`);
+  if (report.failure !== undefined) lines.push(`  failure        ${printable(report.failure)}`);
   lines.push(`${againLabel(report)}: ${again}`);
   return lines.join("\n");
 }

@@ -17,6 +17,7 @@ import type { RunPlan } from "../workers/plan.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
 import { OperatorDesk } from "./operator-desk.ts";
+import { writeJson } from "./json-out.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
 import type { RunReport } from "./report.ts";
 import { runHelp } from "./run-help.ts";
@@ -24,6 +25,7 @@ import type { ListedPolicy } from "./run-help.ts";
 import type { RunOptions } from "./run-options.ts";
 import {
   choiceOf,
+  ExitCode,
   listOf,
   portOf,
   quoted,
@@ -90,12 +92,17 @@ export function addRunCommand(
       const options = runOptions(profile ?? DEFAULT_PROFILE, values);
       await checkPolicy(options.plan.policy);
       const report = await attendedRun(context, options, values);
-      if (values.json === true) context.out.write(`${JSON.stringify(jsonReport(report))}\n`);
+      if (report === undefined) {
+        context.err.write("holdfast: ended before the run began\n");
+        context.exitWith(ExitCode.Failed);
+        return;
+      }
+      context.exitWith(exitCode(report));
+      if (values.json === true) await writeJson(context, jsonReport(report));
       else {
         const again = againCommand(context.program, profile, values, durationOf(report, values));
         context.out.write(`${formatReport(report, again)}\n`);
       }
-      context.exitWith(exitCode(report));
     });
 }
 
@@ -162,7 +169,7 @@ async function attendedRun(
   context: CommandContext,
   options: RunOptions,
   values: RunValues,
-): Promise<RunReport> {
+): Promise<RunReport | undefined> {
   const out = values.json === true ? context.err : context.out;
   const desk = new OperatorDesk(context, out, values.port ?? DEFAULT_PORT);
   const { task, policy } = options.plan;
@@ -172,6 +179,7 @@ async function attendedRun(
       onHandle: (handle) => desk.attach(handle),
       note: (text) => desk.note(text),
       changed: (change, firstNs) => desk.tellChange(change, firstNs),
+      endAsked: desk.endAsked,
     });
   } finally {
     desk.close();

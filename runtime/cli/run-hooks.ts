@@ -7,6 +7,8 @@ import type { RunHandle } from "./run-handle.ts";
 export type RunHooks = {
   /** The run can be seen and spoken to from now on. */
   onHandle(handle: RunHandle): void;
+  /** Resolves when a person asks for the end, also before there is a handle. */
+  readonly endAsked: Promise<void>;
   /** One line for a person. */
   note(text: string): void;
   /** The mode changed; `firstNs` is when the session's first tick was. */

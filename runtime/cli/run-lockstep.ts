@@ -1,5 +1,6 @@
 // A lockstep run: core, robot and policy in this thread, time a count of ticks. As fast as it goes,
-// reproducible to the bit; keys and signals are served between batches of ticks.
+// reproducible to the bit; keys and signals are served between batches of ticks. A batch ends by
+// wall time, so that a slow policy does not keep a person waiting; no tick ever sees that time.
 
 import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
@@ -24,8 +25,11 @@ import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunWatch } from "./run-watch.ts";
 
-/** Ticks between two looks at keys and signals: 2 ms of work at a thousand times real time. */
-const BATCH_TICKS = 400;
+/** Wall time between two looks at keys and signals: a stop is heard as soon as in streaming. */
+const BATCH_NS = 20e6;
+
+/** How long loading may go on once the end is asked for. */
+const LOAD_MS_PATIENCE = 1_000;
 
 /** An answer that takes longer is told to a person: no time passes until it comes. */
 const ANSWER_MS_PATIENCE = 2_000;
@@ -50,15 +54,31 @@ class CueQueue implements CuePort {
   }
 }
 
-export async function runLockstep(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
-  const { plan } = options;
-  const layout = layoutOf(plan);
+/** Undefined when the end was asked for and loading went on: a policy's module may never end. */
+export async function runLockstep(
+  options: RunOptions,
+  hooks: RunHooks,
+): Promise<RunReport | undefined> {
   hooks.note(LOADING);
-  const runner = await makeRunner(plan, layout);
-  const run = new LockstepRun(options, layout, runner, await makeBody(plan), hooks);
+  const run = await Promise.race([load(options, hooks), impatience(hooks.endAsked)]);
+  if (run === undefined) return undefined;
   hooks.onHandle(run.handle());
   await run.toTheEnd();
   return run.report();
+}
+
+async function load(options: RunOptions, hooks: RunHooks): Promise<LockstepRun> {
+  const { plan } = options;
+  const layout = layoutOf(plan);
+  const runner = await makeRunner(plan, layout);
+  return new LockstepRun(options, layout, runner, await makeBody(plan), hooks);
+}
+
+async function impatience(endAsked: Promise<void>): Promise<undefined> {
+  await endAsked;
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, LOAD_MS_PATIENCE).unref();
+  });
 }
 
 class LockstepRun {
@@ -114,7 +134,7 @@ class LockstepRun {
     this.#cues.put(OperatorCue.Start); // typing `run` is the start act
     const fromNs = this.#clock.nowNs();
     while (this.#tick < tickCount && !this.#quit) {
-      await this.#batch(Math.min(this.#tick + BATCH_TICKS, tickCount));
+      await this.#batch(tickCount);
       await nextTurn();
     }
     this.#wallNs = this.#clock.nowNs() - fromNs;
@@ -123,7 +143,9 @@ class LockstepRun {
 
   async #batch(untilTick: number): Promise<void> {
     const { robot } = this.#options.plan;
+    const fromNs = this.#clock.nowNs();
     for (; this.#tick < untilTick && !this.#quit; this.#tick += 1) {
+      if (this.#clock.nowNs() - fromNs > BATCH_NS) return;
       const nowNs = tickTimeNs(this.#tick, robot.controlHz, 1);
       controlTick(this.#core, nowNs);
       this.#body.advanceTo(instant(nowNs + robot.periodNs / 2));

@@ -18,6 +18,7 @@ import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../wor
 import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
+import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
 import { realtimeWarnings } from "./realtime.ts";
 import type { RunReport } from "./report.ts";
@@ -47,6 +48,7 @@ class StreamingRun {
   readonly #options: RunOptions;
   readonly #hooks: RunHooks;
   readonly #threads: StreamingThreads;
+  readonly #notes: NoteLimit;
   readonly #watch: RunWatch;
   readonly #ticks: RingReader;
   readonly #tick: Float64Array;
@@ -67,13 +69,16 @@ class StreamingRun {
   #lastMode: number = Mode.Starting;
   #restTicks = 0;
   #quitAsked = false;
+  /** When the run ends by itself. */
+  #endNs = Infinity;
   #end: () => void = () => undefined;
 
   constructor(options: RunOptions, hooks: RunHooks) {
     const { plan } = options;
     this.#options = options;
     this.#hooks = hooks;
-    this.#threads = new StreamingThreads(plan, (text) => hooks.note(text));
+    this.#notes = new NoteLimit((text) => hooks.note(text));
+    this.#threads = new StreamingThreads(plan, (text) => this.#tell(text));
     const { arena, origin } = this.#threads;
     const size = tickSlotCount(layoutOf(plan).jointCount);
     this.#watch = new RunWatch(options, hooks, () => this.#task());
@@ -104,6 +109,7 @@ class StreamingRun {
       threads.cue(OperatorCue.Start); // typing `run` is the start act
       this.#hooks.onHandle(this.#handle());
       const startedNs = this.#clock.nowNs();
+      this.#endNs = startedNs + (this.#options.durationS ?? Infinity) * 1e9;
       await this.#untilOver();
       const { firstNs, lastNs } = watch.stats;
       realtimeFactor = (lastNs - firstNs) / (this.#clock.nowNs() - startedNs);
@@ -112,6 +118,12 @@ class StreamingRun {
       this.#poll();
     }
     return this.#report(realtimeFactor);
+  }
+
+  /** A thread's note. A policy may throw at every decision, and something new each time. */
+  #tell(text: string): void {
+    if (text.startsWith("policy ")) this.#notes.note(text, this.#clock.nowNs());
+    else this.#hooks.note(text);
   }
 
   #loseThread(name: string, why: string): void {
@@ -127,20 +139,14 @@ class StreamingRun {
 
   /** Polls until the run is over: asked to quit and at rest, or out of time. */
   async #untilOver(): Promise<void> {
-    const { durationS } = this.#options;
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
     const poll = setInterval(() => this.#poll(), POLL_MS);
-    const limit =
-      durationS === undefined
-        ? undefined
-        : setTimeout(() => this.#quit(), Math.max(0, durationS * 1_000));
     try {
       await ended;
     } finally {
       clearInterval(poll);
-      clearTimeout(limit);
     }
     this.#poll();
   }
@@ -159,6 +165,9 @@ class StreamingRun {
       this.#hooks.note("the machine was suspended: stopped");
       this.#threads.cue(OperatorCue.Suspended);
     }
+    const nowNs = this.#clock.nowNs();
+    this.#notes.tell(nowNs);
+    if (nowNs >= this.#endNs) this.#quit();
     this.#threads.words.beat(ThreadSlot.main);
   }
 

@@ -2,7 +2,8 @@
 // none. Only its owner may enter. A folder that another user owns, or a link in its place, is
 // refused: whoever could swap a socket could catch a stop.
 
-import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import type { Stats } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
 export class RuntimeFolderError extends Error {
@@ -50,20 +51,43 @@ export function prepareFolder(path: string, uid: number): void {
   }
   const trouble = folderTrouble(path, uid);
   if (trouble !== undefined) throw trouble;
-  chmodSync(path, FOLDER_MODE);
+  try {
+    chmodSync(path, FOLDER_MODE);
+  } catch (cause) {
+    throw new RuntimeFolderError(path, "a folder to write in", codeOf(cause), cause);
+  }
 }
 
 /** Why the folder may not be used; undefined when it may. */
 export function folderTrouble(path: string, uid: number): RuntimeFolderError | undefined {
-  const status = lstatSync(path, { throwIfNoEntry: false });
-  if (status === undefined) return new RuntimeFolderError(path, "a folder", "nothing");
+  const status = statusOf(path);
+  if (status instanceof RuntimeFolderError) return status;
   if (status.isSymbolicLink()) return new RuntimeFolderError(path, "a folder", "a link");
   if (!status.isDirectory()) return new RuntimeFolderError(path, "a folder", "something else");
   if (status.uid === uid) return undefined;
   return new RuntimeFolderError(path, `a folder of user ${uid}`, `one of user ${status.uid}`);
 }
 
+function statusOf(path: string): Stats | RuntimeFolderError {
+  try {
+    const status = lstatSync(path, { throwIfNoEntry: false });
+    return status ?? new RuntimeFolderError(path, "a folder", "nothing");
+  } catch (cause) {
+    // Too long, a loop, a file on the way, not for us: no folder either way.
+    return new RuntimeFolderError(path, "a folder", codeOf(cause), cause);
+  }
+}
+
 /** The system's name of an error, such as ENOENT. */
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+}
+
+/** Removes a socket that nobody listens on. Never throws: the folder may be closed to writing. */
+export function removeSocket(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    return; // it stays, and is found dead again
+  }
 }

@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
-import { ignoredSignals, signalExitCode, watchSignals } from "./signals.ts";
+import { ignoredSignals, watchSignals } from "./signals.ts";
 import type { EndSignal } from "./signals.ts";
 
 test("each signal is told until watching ends", () => {
@@ -36,9 +36,4 @@ test("the kernel tells which signals were ignored at the start", async () => {
   );
   expect(await child.stdout.text()).toBe("true\n");
   expect(ignoredSignals()).toBeGreaterThanOrEqual(0n);
-});
-
-test("exit codes are a shell's", () => {
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  expect(signals.map(signalExitCode)).toEqual([130, 143, 129]);
 });

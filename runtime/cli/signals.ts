@@ -13,9 +13,6 @@ export interface SignalSource {
   off(event: EndSignal, listener: () => void): unknown;
 }
 
-/** What a shell reports for a process that a signal ended. */
-export const signalExitCode = (signal: EndSignal): number => 128 + signals[signal];
-
 /** Calls `onSignal` for each signal until the returned function is called. */
 export function watchSignals(
   source: SignalSource,

@@ -116,6 +116,7 @@ test("control characters of a run's texts never reach the terminal", () => {
   line.note("a\u001b]0;title\u0007\nb");
   const written = out.text + statusText(status, keyWords, 200) + statusReport(status, 1, "x");
   expect(written.match(/[^\P{Cc}\n]/gu)).toBeNull();
+  expect(out.text).toBe("a ]0;title b\n"); // one note, one line
 });
 
 test("a status for reading has every figure", () => {

@@ -5,13 +5,15 @@
 
 import { commandWords, worded } from "./hint.ts";
 import type { ActName } from "./hint.ts";
-import { printable } from "./output.ts";
+import { printable, printableLines } from "./output.ts";
 import type { TextOut } from "./output.ts";
 import { episodesText } from "./report.ts";
 import type { RunStatus } from "./run-handle.ts";
 
 const CLEAR_LINE = "\r\u001b[2K";
 const GAP = "  ";
+/** First notes kept, to know a warning again that was one of them. */
+const NOTED_COUNT_MAX = 64;
 
 /** A surface's own words for what a person may do. */
 type Words = Readonly<Record<ActName, string>>;
@@ -36,6 +38,7 @@ export class StatusLine {
   #shownColumnCount = 0;
   #told = "";
   readonly #noted = new Set<string>();
+  #warned: readonly string[] = [];
 
   constructor(out: TextOut, words: Words) {
     this.#out = out;
@@ -44,7 +47,10 @@ export class StatusLine {
 
   /** Shows the status. A warning that nobody noted yet is written once, in full. */
   show(status: RunStatus): void {
-    for (const warning of status.warnings) if (!this.#noted.has(warning)) this.note(warning);
+    for (const warning of status.warnings) {
+      if (!this.#noted.has(warning) && !this.#warned.includes(warning)) this.note(warning);
+    }
+    this.#warned = status.warnings;
     if (!this.#out.isTerminal) {
       this.#tellHint(status);
       return;
@@ -53,25 +59,25 @@ export class StatusLine {
     const clear = this.#clear();
     this.#shown = this.#out.hasColour ? coloured(line, status.mode) : line;
     this.#shownColumnCount = Bun.stringWidth(line);
-    this.#out.write(clear + this.#shown);
+    this.#out.writeIfRoom(clear + this.#shown);
   }
 
-  /** Writes lines for a person above the status. */
+  /** Writes a line for a person above the status. */
   note(text: string): void {
-    this.#noted.add(text);
+    if (this.#noted.size < NOTED_COUNT_MAX) this.#noted.add(text);
     this.#write(text);
   }
 
   /** Takes the line away: what follows starts in the first column. */
   end(): void {
-    if (this.#shown !== "") this.#out.write(this.#clear());
+    if (this.#shown !== "") this.#out.writeIfRoom(this.#clear());
     this.#shown = "";
   }
 
   #write(text: string): void {
-    const lines = text.replace(/[^\P{Cc}\n]/gu, " ");
-    if (this.#shown === "") this.#out.write(`${lines}\n`);
-    else this.#out.write(`${this.#clear()}${lines}\n${this.#shown}`);
+    const line = printable(text);
+    if (this.#shown === "") this.#out.writeIfRoom(`${line}\n`);
+    else this.#out.writeIfRoom(`${this.#clear()}${line}\n${this.#shown}`);
   }
 
   /** Takes the shown line away. A terminal made narrower has broken it into several rows. */
@@ -141,7 +147,7 @@ export function statusReport(status: RunStatus, pid: number, program: string): s
     ...joints,
     worded({ text: status.hint, acts: status.acts }, commandWords(program, pid)),
   ];
-  return lines.map((line) => line.replace(/\p{Cc}/gu, " ")).join("\n");
+  return lines.map((line) => printableLines(line.replaceAll("\n", " "))).join("\n");
 }
 
 function cut(text: string, columnCount: number): string {

@@ -13,11 +13,12 @@ const PROGRAM_MS_MAX = 30_000;
 
 const harness = `
   import { FakeRun, fakeContext, startFake } from "${import.meta.dir}/fixture.ts";
-  import { guardProcess } from "${import.meta.dir}/last-resort.ts";
-  import { StreamOut } from "${import.meta.dir}/output.ts";
+  import { canWrite } from "${import.meta.dir}/../../hal/ffi/writable.ts";
+  import { ProcessGuard } from "${import.meta.dir}/last-resort.ts";
   import { runProgram } from "${import.meta.dir}/program.ts";
-  const out = new StreamOut(process.stdout, Bun.env);
-  guardProcess(process.stdin, out);
+  import { TerminalOut, TerminalRoom } from "${import.meta.dir}/terminal-out.ts";
+  const out = new TerminalOut(1, process.stdout, Bun.env, new TerminalRoom(canWrite));
+  new ProcessGuard(process.stdin, out);
   const user = { uid: process.getuid(), environment: Bun.env };
   const leave = (code) => process.exit(code);
   const run = new FakeRun();
@@ -76,6 +77,35 @@ test.skipIf(script === null).each(endings)(
     const command = `"${process.execPath}" -e '${harness}'`;
     expect(await settingsAround(command, end)).toEqual(around(exitCode));
   },
+);
+
+test.skipIf(script === null)(
+  "a terminal that nobody reads holds nobody up, and is told later what it missed",
+  async () => {
+    const folder = freshUser().environment["XDG_RUNTIME_DIR"]!;
+    // Writes more than any buffer on the way takes, says so in a file, goes on until all is out.
+    await Bun.write(
+      join(folder, "writer.ts"),
+      `import { canWrite } from "${import.meta.dir}/../../hal/ffi/writable.ts";
+      import { TerminalOut, TerminalRoom } from "${import.meta.dir}/terminal-out.ts";
+      const out = new TerminalOut(1, process.stdout, {}, new TerminalRoom(canWrite));
+      for (let line = 0; line < 20_000; line += 1) out.writeIfRoom("x".repeat(100) + "\\n");
+      out.write("last words");
+      await Bun.write("${folder}/full", "");
+      while (!(await out.flush())) {
+        await Bun.sleep(1);
+        out.writeIfRoom("there\\n");
+      }`,
+    );
+    const reader = `{ while [ ! -e ${folder}/full ]; do sleep 0.02; done; cat; }`;
+    const writer = `"${script}" -qec '"${process.execPath}" ${folder}/writer.ts' /dev/null`;
+    const text = await Bun.$`sh -c ${`${writer} < /dev/null | ${reader}`}`.text();
+    const lost = Number(/… (\d+) lines not shown\r+\nthere/.exec(text)?.[1]);
+    const shown = text.match(/^x{100}\r+$/gm)?.length ?? 0;
+    const isCut = /^x{1,99}\r+$/m.test(text);
+    expect({ sum: shown + lost + (isCut ? 0 : 0) }).toEqual({ sum: 20_000 });
+  },
+  PROGRAM_MS_MAX,
 );
 
 test.skipIf(script === null)(

@@ -24,9 +24,7 @@ beforeEach(() => {
 
 const { port } = new URL(server.url);
 const own = `http://127.0.0.1:${port}`;
-const token = /name="holdfast-token" content="([\w-]+)"/.exec(
-  await (await fetch(server.url)).text(),
-)![1]!;
+const token = new URL(server.ownerUrl).hash.slice(1);
 
 const ask = (method: string, path: string, headers: Record<string, string> = {}) =>
   fetch(new URL(path, server.url), { method, headers });
@@ -47,11 +45,13 @@ const cases: readonly Case[] = [
     [200, 200, 200],
   ],
   ["a tool with the token and no Origin", { [TOKEN_HEADER]: token }, [200, 403, 403]],
-  ["no token", { origin: own }, [403, 403, 403]],
-  ["an empty token", { origin: own, [TOKEN_HEADER]: "" }, [403, 403, 403]],
-  ["a token of another run", { origin: own, [TOKEN_HEADER]: "A".repeat(32) }, [403, 403, 403]],
-  ["a token cut short", { origin: own, [TOKEN_HEADER]: token.slice(1) }, [403, 403, 403]],
-  ["a token and more", { origin: own, [TOKEN_HEADER]: `${token}x` }, [403, 403, 403]],
+  ["a tool without anything", {}, [200, 403, 403]],
+  ["an evil Origin without a token", { origin: "http://evil.example" }, [403, 403, 403]],
+  ["no token", { origin: own }, [200, 403, 403]],
+  ["an empty token", { origin: own, [TOKEN_HEADER]: "" }, [200, 403, 403]],
+  ["a token of another run", { origin: own, [TOKEN_HEADER]: "A".repeat(32) }, [200, 403, 403]],
+  ["a token cut short", { origin: own, [TOKEN_HEADER]: token.slice(1) }, [200, 403, 403]],
+  ["a token and more", { origin: own, [TOKEN_HEADER]: `${token}x` }, [200, 403, 403]],
   ["an evil Origin", { origin: "http://evil.example", [TOKEN_HEADER]: token }, [403, 403, 403]],
   ["a null Origin", { origin: "null", [TOKEN_HEADER]: token }, [403, 403, 403]],
   [
@@ -206,16 +206,34 @@ test("each page has a nonce of its own, and runs no script without it", async ()
   }
 });
 
-test("the token is 192 bits, differs per run, and stands in the page only", async () => {
+test("the token is 192 bits, differs per run, and the server tells it to nobody", async () => {
   const other = ConsoleServer.open(run, 0)!;
-  const page = await (await fetch(other.url)).text();
   other.close();
-  expect(page).not.toContain(token);
+  expect(server.ownerUrl).toBe(`${server.url}#${token}`);
+  expect(other.ownerUrl).not.toEndWith(token);
   expect(Buffer.from(token, "base64url").length).toBe(24);
-  for (const path of ["/status.json", "/nothing"]) {
+  for (const path of ["/", "/status.json", "/nothing"]) {
     const answer = await ask("GET", path);
     expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(token);
   }
+});
+
+test("more requests at once than pages make are refused, but never a stop", async () => {
+  let finish: () => void = () => undefined;
+  const waiting = new Promise<undefined>((resolve) => {
+    finish = () => resolve(undefined);
+  });
+  run.frame = () => waiting;
+  const pictures = Array.from({ length: 32 }, () => ask("GET", "/frame.jpg"));
+  let status = 200;
+  while (status === 200) ({ status } = await ask("GET", "/status.json"));
+  const stop = await ask("POST", "/stop");
+  finish();
+  const statuses = await Promise.all(pictures.map(async (each) => (await each).status));
+  expect({ status, stop: stop.status, asked: run.asked, statuses: [...new Set(statuses)] }).toEqual(
+    { status: 503, stop: 200, asked: ["stop"], statuses: [204] },
+  );
+  expect((await ask("GET", "/status.json")).status).toBe(200);
 });
 
 test("a body is refused before it is read whole", async () => {

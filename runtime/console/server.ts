@@ -1,6 +1,7 @@
 // The console page: one page on the loopback interface that shows a run and can stop, reset and
 // start it. Nobody may do that from elsewhere: a request must name this very address (a name that
-// was rebound to it is refused), come from this page, and carry the token that the page was given.
+// was rebound to it is refused) and come from this page. A stop asks for no more; a reset and a
+// start must carry the token that only the owner's terminal shows: the server gives it to nobody.
 //
 // The token is made per run, travels in a header only, and is compared in constant time. A server
 // that cannot be opened is no error: a run goes on without it.
@@ -22,6 +23,8 @@ const TOKEN_SIZE_BYTES = 24; // 192 bits
 const NONCE_SIZE_BYTES = 16;
 const BODY_SIZE_BYTES_MAX = 1_024; // cues have none
 const IDLE_S_MAX = 10;
+/** Requests at once: a few pages. More than these are refused, but for a stop. */
+const REQUEST_COUNT_MAX = 32;
 
 const cues = ["stop", "reset", "start"] as const;
 type CueName = (typeof cues)[number];
@@ -38,21 +41,30 @@ const headers = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
+const closing = { connection: "close" } as const;
+
 export class ConsoleServer {
   readonly url: string;
+  /**
+   * The same with the token behind it. Only for the owner's eyes. A browser keeps a fragment to
+   * itself: it is in no request and in no log.
+   */
+  readonly ownerUrl: string;
   readonly #server: Bun.Server<undefined>;
 
-  private constructor(server: Bun.Server<undefined>) {
+  private constructor(server: Bun.Server<undefined>, token: string) {
     this.#server = server;
     this.url = `http://${ADDRESS}:${server.port}/`;
+    this.ownerUrl = `${this.url}#${token}`;
   }
 
   /** Serves on `port` or one of the next; undefined when none of them is free. Port 0 is any. */
   static open(handle: RunHandle, port: number): ConsoleServer | undefined {
     const portMax = Math.min(PORT_MAX, port + PORT_TRY_COUNT - 1);
     for (let candidate = port; candidate <= portMax; candidate += 1) {
-      const server = listen(candidate, new ConsoleRoutes(handle));
-      if (server !== undefined) return new ConsoleServer(server);
+      const routes = new ConsoleRoutes(handle);
+      const server = listen(candidate, routes);
+      if (server !== undefined) return new ConsoleServer(server, routes.token);
     }
     return undefined;
   }
@@ -73,7 +85,8 @@ function listen(port: number, routes: ConsoleRoutes): Bun.Server<undefined> | un
       reusePort: false,
       idleTimeout: IDLE_S_MAX,
       maxRequestBodySize: BODY_SIZE_BYTES_MAX,
-      fetch: (request, server) => routes.answer(request, server.port ?? 0),
+      fetch: (request, server) =>
+        routes.answer(request, server.port ?? 0, server.pendingRequests > REQUEST_COUNT_MAX),
       error: () => refusal(500, "This request failed; the run goes on"),
     });
   } catch (cause) {
@@ -85,18 +98,21 @@ function listen(port: number, routes: ConsoleRoutes): Bun.Server<undefined> | un
 /** The answers of the page's server. Exported for the table of its tests. */
 export class ConsoleRoutes {
   readonly #handle: RunHandle;
-  readonly #token = randomBytes(TOKEN_SIZE_BYTES).toString("base64url");
+  readonly token = randomBytes(TOKEN_SIZE_BYTES).toString("base64url");
 
   constructor(handle: RunHandle) {
     this.#handle = handle;
   }
 
-  async answer(request: Request, port: number): Promise<Response> {
+  async answer(request: Request, port: number, isBusy: boolean): Promise<Response> {
     const hosts = [`${ADDRESS}:${port}`, `localhost:${port}`];
     const host = request.headers.get("host") ?? "";
     if (!hosts.includes(host)) return refusal(403, `Host must be ${hosts.join(" or ")}`);
     const path = new URL(request.url).pathname;
     const cue = cues.find((name) => path === `/${name}`);
+    if (isBusy && cue !== "stop") {
+      return refusal(503, `More than ${REQUEST_COUNT_MAX} requests at once`, closing);
+    }
     if (cue !== undefined) return this.#cue(request, cue, host);
     if (request.method !== "GET") return refusal(405, "Only GET here", { allow: "GET" });
     if (path === "/") return this.#page();
@@ -108,7 +124,7 @@ export class ConsoleRoutes {
   #page(): Response {
     assert(typeof page === "string", "the page is imported as text");
     const nonce = randomBytes(NONCE_SIZE_BYTES).toString("base64");
-    const body = page.replaceAll("{{nonce}}", nonce).replace("{{token}}", this.#token);
+    const body = page.replaceAll("{{nonce}}", nonce);
     const policy = [
       "default-src 'none'",
       `script-src 'nonce-${nonce}'`,
@@ -139,14 +155,15 @@ export class ConsoleRoutes {
   #cue(request: Request, cue: CueName, host: string): Response {
     if (request.method !== "POST") return refusal(405, "Only POST here", { allow: "POST" });
     const origin = request.headers.get("origin");
-    // A stop may come from a tool that sends no Origin; whatever starts motion may not.
+    // A stop may come from a tool that sends no Origin, and from anybody on this machine; whatever
+    // starts motion may not.
     const mayLackOrigin = cue === "stop" && origin === null;
     if (!mayLackOrigin && origin !== `http://${host}`) {
       return refusal(403, `Origin must be http://${host}`);
     }
     if (isFromElsewhere(request)) return refusal(403, "Only this page may ask");
-    if (!this.#isToken(request.headers.get(TOKEN_HEADER) ?? "")) {
-      return refusal(403, `${TOKEN_HEADER} must be the token of this run's page: load it again`);
+    if (cue !== "stop" && !this.#isToken(request.headers.get(TOKEN_HEADER) ?? "")) {
+      return refusal(403, `${cue} needs the whole address that the run's terminal shows`);
     }
     const answer: CueAnswer = this.#handle[cue]();
     return json(answer.accepted ? 200 : 409, answer);
@@ -154,7 +171,7 @@ export class ConsoleRoutes {
 
   /** Compares digests, so that neither length nor content shows in the time it takes. */
   #isToken(text: string): boolean {
-    return timingSafeEqual(digest(text), digest(this.#token));
+    return timingSafeEqual(digest(text), digest(this.token));
   }
 }
 

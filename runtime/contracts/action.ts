@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { assert } from "./assert.ts";
 import { ACTION_SCHEMA_VERSION } from "./schema-versions.ts";
-import { duration, instant } from "./units.ts";
+import { duration, instant, NS_PER_S } from "./units.ts";
 import type { Duration, Instant } from "./units.ts";
 
 export type ActionSpace = "joint_pos" | "joint_vel" | "joint_delta" | "ee_pose_delta";
@@ -103,6 +103,8 @@ export const ChunkSlot = {
 
 /** Rows a chunk may have at most: 64 rows of 20 ms are 1.3 s, more than any policy should plan. */
 export const HORIZON_MAX = 64;
+/** Rows may be this far apart at most: a policy that decides once a second plans at that rate. */
+export const DT_NS_MAX = duration(NS_PER_S);
 /** Values a row may have at most: 16 joints, or a tool pose and 10. */
 export const WIDTH_MAX = 16;
 export const CHUNK_SLOT_COUNT = ChunkSlot.values + HORIZON_MAX * WIDTH_MAX;

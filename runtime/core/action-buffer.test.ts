@@ -178,6 +178,11 @@ const lies: [(typeof evidenceNames)[number], Shape][] = [
   ["rejected_horizon", { slots: { horizon: Number.NaN } }],
   ["rejected_horizon", { slots: { dtNs: 0 } }],
   ["rejected_horizon", { slots: { dtNs: -1 } }],
+  ["rejected_horizon", { slots: { dtNs: 1e9 + 1, validUntilNs: 1e9 } }],
+  ["rejected_horizon", { untilMs: 1_080.000_001 }],
+  ["rejected_horizon", { slots: { validUntilNs: 1e18 } }],
+  ["rejected_horizon", { slots: { validFromNs: -1e18 } }],
+  ["rejected_horizon", { horizon: 1, fromMs: 50, untilMs: 1_071 }],
   ["rejected_not_finite", { slots: { dtNs: Number.NaN } }],
   ["rejected_not_finite", { slots: { generatedNs: Infinity } }],
   ["rejected_not_finite", { slots: { validFromNs: -Infinity } }],
@@ -207,6 +212,9 @@ test("what a chunk may say: the edges that are still accepted", () => {
     { horizon: HORIZON_MAX },
     { horizon: 1 },
     { untilMs: 10.000_001 },
+    { untilMs: 1_080 },
+    { horizon: 1, fromMs: 50, untilMs: 1_070 },
+    { horizon: 1, dtMs: 1_000 },
     { seq: 1e15 },
   ];
   for (const shape of accepted) expect(bufferOf().put(shape, 10)).toBe("accepted");

@@ -5,7 +5,7 @@
 // used again; a scheduled one leaves no gap. Nothing here knows limits: that is the gate's.
 
 import { ActionSample } from "../contracts/action-sample.ts";
-import { ChunkBase, ChunkSlot, ChunkView, HORIZON_MAX } from "../contracts/action.ts";
+import { ChunkBase, ChunkSlot, ChunkView, DT_NS_MAX, HORIZON_MAX } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
 import { Evidence } from "../contracts/evidence.ts";
 import type { EvidenceSink } from "../contracts/evidence.ts";
@@ -14,6 +14,10 @@ import { Reason } from "../contracts/reason.ts";
 import { ACTION_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
 import { FUTURE_NS_MAX } from "../contracts/state.ts";
 import type { CommandVec, Instant } from "../contracts/units.ts";
+
+// Beyond its rows a chunk holds its last one. A second bridges a policy that is late; for longer
+// than that a policy that has died would pass for one that holds.
+const OUTLIVE_NS_MAX = 1_000_000_000;
 
 export class ActionBuffer {
   readonly #evidence: EvidenceSink;
@@ -137,10 +141,12 @@ export class ActionBuffer {
       return Evidence.RejectedHorizon;
     }
     if (!this.#isFinite(chunk)) return Evidence.RejectedNotFinite;
-    if (!(chunk.dtNs > 0)) return Evidence.RejectedHorizon;
+    if (!(chunk.dtNs > 0 && chunk.dtNs <= DT_NS_MAX)) return Evidence.RejectedHorizon;
     if (!(nowNs < chunk.validUntilNs && chunk.validFromNs < chunk.validUntilNs)) {
       return Evidence.RejectedWindowOver;
     }
+    const windowNs = chunk.validUntilNs - chunk.validFromNs;
+    if (!(windowNs <= horizon * chunk.dtNs + OUTLIVE_NS_MAX)) return Evidence.RejectedHorizon;
     if (!(chunk.stateStampNs <= nowNs + FUTURE_NS_MAX)) return Evidence.RejectedStateInFuture;
     return Evidence.Accepted;
   }

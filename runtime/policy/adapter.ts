@@ -8,6 +8,7 @@
 import {
   ChunkBase,
   ChunkSlot,
+  DT_NS_MAX,
   HORIZON_MAX,
   jointSchema,
   schemaFingerprint,
@@ -87,7 +88,7 @@ export class ActionAdapter {
       horizon >= 1 &&
       horizon <= HORIZON_MAX &&
       dtNs > 0 &&
-      dtNs <= NS_PER_S
+      dtNs <= DT_NS_MAX
     );
   }
 
@@ -98,7 +99,7 @@ export class ActionAdapter {
     else record[ChunkSlot.schemaFingerprint] = this.outputFingerprint;
     if (chunk.width === this.#inputWidth) record[ChunkSlot.width] = this.#jointCount;
     else record[ChunkSlot.width] = 0;
-    if (!(chunk.dtNs > 0 && chunk.dtNs <= NS_PER_S)) record[ChunkSlot.horizon] = 0;
+    if (!(chunk.dtNs > 0 && chunk.dtNs <= DT_NS_MAX)) record[ChunkSlot.horizon] = 0;
     record[ChunkSlot.refusal] = Evidence.Accepted;
   }
 

@@ -10,6 +10,7 @@ import {
 } from "../contracts/action.ts";
 import type { ActionSchema } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
+import { deepFreeze } from "../contracts/frozen.ts";
 import type { Policy, SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import type { StateLayout, StateView } from "../contracts/state.ts";
@@ -54,6 +55,7 @@ export class ChunkWriter {
   }
 }
 
+/** Profiles are copies of their own and frozen: gate and simulation share nothing with a policy. */
 export function policyContext(
   robot: RobotProfile,
   task: TaskProfile,
@@ -63,6 +65,7 @@ export function policyContext(
     "joint_pos",
     robot.joints.map((joint) => joint.name),
   );
-  const writer = (schema: ActionSchema) => new ChunkWriter(schema, robot.policy);
-  return { robot, task, layout, jointPositions, writer };
+  const own = deepFreeze(structuredClone({ robot, task }));
+  const writer = (schema: ActionSchema) => new ChunkWriter(schema, own.robot.policy);
+  return Object.freeze({ ...own, layout: deepFreeze(layout), jointPositions, writer });
 }

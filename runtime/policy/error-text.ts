@@ -1,19 +1,47 @@
 // What a policy author needs of an error that their code threw: its words, and the place in their
-// file. Anything may be thrown; nothing thrown here makes this throw in turn.
+// file, on one line of bounded length. Anything may be thrown, and looking at it may throw in turn:
+// nothing leaves here but text.
 
-/** "message (file:line:column)", or the words alone where no place is known. */
+/** A line that a terminal and a report still show whole. */
+export const ERROR_TEXT_LENGTH_MAX = 300;
+// Of that, so that a long path leaves room for the words.
+const PLACE_LENGTH_MAX = 200;
+const NO_TEXT = "a thrown value that has no text";
+
+/** "message (file:line:column)", or the words alone where no place is known. Never throws. */
 export function errorText(error: unknown): string {
-  const words = error instanceof Error ? error.message : wordsOf(error);
-  const place = placeOf(error);
-  return place === "" ? words : `${words} (${place})`;
+  try {
+    const told = firstOf(error);
+    const words = oneLine(told instanceof Error ? told.message : told);
+    const place = oneLine(placeOf(told)).slice(-PLACE_LENGTH_MAX);
+    if (place === "") return clipped(words, ERROR_TEXT_LENGTH_MAX);
+    const end = ` (${place})`;
+    return clipped(words, ERROR_TEXT_LENGTH_MAX - end.length) + end;
+  } catch {
+    return NO_TEXT;
+  }
 }
 
-function wordsOf(thrown: unknown): string {
-  try {
-    return String(thrown);
-  } catch {
-    return "a thrown value that has no text";
-  }
+/** Foreign text as a message may carry it: one line, of a bounded length. */
+export function boundedText(text: string): string {
+  return clipped(oneLine(text), ERROR_TEXT_LENGTH_MAX);
+}
+
+/** Several errors in one, as of a file that does not parse: the first one has the place. */
+function firstOf(error: unknown): unknown {
+  if (typeof error !== "object" || error === null) return error;
+  const { errors } = error as { errors?: unknown };
+  return Array.isArray(errors) && errors.length > 0 ? errors[0] : error;
+}
+
+function oneLine(value: unknown): string {
+  return String(value)
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+}
+
+function clipped(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
 /** A syntax error says where it is; a thrown one is found in its stack. */
@@ -22,7 +50,7 @@ function placeOf(error: unknown): string {
   const { position, stack } = error as { position?: unknown; stack?: unknown };
   if (typeof position === "object" && position !== null) {
     const { file, line, column } = position as Record<string, unknown>;
-    return `${wordsOf(file)}:${wordsOf(line)}:${wordsOf(column)}`;
+    return `${String(file)}:${String(line)}:${String(column)}`;
   }
   if (typeof stack !== "string") return "";
   return /\(?((?:file:\/\/)?\/[^()\s]+:\d+:\d+)\)?/.exec(stack)?.[1] ?? "";

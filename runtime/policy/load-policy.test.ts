@@ -68,6 +68,11 @@ test("a file may build its policy asynchronously", async () => {
 const refused: readonly [string, string, string][] = [
   ["does not parse", "export function {", "a module that loads"],
   ["throws while it loads", 'throw new Error("no weights");', "no weights"],
+  [
+    "has two mistakes: the first is told, with its place",
+    "const one = ;\nexport function {",
+    ".ts:1:",
+  ],
   ["exports nothing", "const nothing = 1;", "no exports"],
   ["exports something else", "export const policy = 1;", "found policy"],
   [
@@ -79,6 +84,12 @@ const refused: readonly [string, string, string][] = [
     "throws while it builds",
     'export function createPolicy() { throw new Error("no GPU"); }',
     "no GPU",
+  ],
+  ["builds a function", "export const createPolicy = () => () => 1;", "found a function"],
+  [
+    "builds something that refuses to be looked at",
+    GOOD.replace('name: "mine"', "get name() { throw Object.create(null); }"),
+    "a policy whose parts can be read, found a thrown value that has no text",
   ],
   ["builds nothing", "export function createPolicy() {}", "found undefined"],
   ["has no name", GOOD.replace("name:", "nom:"), "a policy with a name"],
@@ -105,6 +116,33 @@ test.each(refused)("a file that %s is refused with its path", async (_what, text
   expect([code, place]).toEqual(["bad_module", path]);
   expect(message).toStartWith(`Cannot load policy "${path}": expected `);
   expect(message).toContain(words);
+});
+
+// The profile that a run gives to the gate, and the ways a file has of reaching it.
+test.each([
+  "context.robot.joints[0].velocityRadPerSMax = 1e9",
+  "context.robot.joints.pop()",
+  "context.task.goalM[0] = 9",
+  "context.layout.sources[0].validityNs = 1e18",
+  "context.layout.fields.length = 0",
+  "context.robot = {}",
+])("a policy file cannot change what the gate reads: %s", async (change) => {
+  const open = structuredClone({ robot, task: loadTask("none") });
+  const before = JSON.stringify(open);
+  const layout = testContext(open.robot, open.task).layout;
+  const text = GOOD.replace("let allocator;", `let allocator; ${change};`);
+  const made = makeRunner({ ...plan, ...open, policy: file(text) }, layout);
+  const error = await made.catch((caught: unknown) => caught);
+  expect((error as PolicyError).message).toContain("createPolicy not to throw, found ");
+  expect(JSON.stringify(open)).toBe(before);
+});
+
+test("the profiles of a policy are not the run's own", () => {
+  const open = structuredClone({ robot, task: loadTask("none") });
+  const own = testContext(open.robot, open.task);
+  expect(own.robot.joints).toEqual(open.robot.joints);
+  expect(own.robot.joints).not.toBe(open.robot.joints);
+  expect(Object.isFrozen(open.robot.joints)).toBe(false);
 });
 
 test("a file that is not there is refused with its path", async () => {

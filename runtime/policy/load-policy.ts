@@ -6,7 +6,7 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Policy } from "../contracts/policy.ts";
 import type { PolicyContext } from "./context.ts";
-import { errorText } from "./error-text.ts";
+import { boundedText, errorText } from "./error-text.ts";
 import { PolicyError } from "./policy-error.ts";
 import { createPolicy } from "./registry.ts";
 
@@ -19,31 +19,29 @@ export function isPolicyPath(nameOrPath: string): boolean {
 export async function loadPolicy(nameOrPath: string, context: PolicyContext): Promise<Policy> {
   if (!isPolicyPath(nameOrPath)) return createPolicy(nameOrPath, context);
   const path = isAbsolute(nameOrPath) ? nameOrPath : resolve(nameOrPath);
-  const module = await importModule(path);
+  const module = await attempt(path, "a module that loads", () => importModule(path));
   const create = module["createPolicy"];
   if (typeof create !== "function") {
-    const found = Object.keys(module).join(", ");
+    const found = boundedText(Object.keys(module).join(", "));
     throw refusal(path, "an export createPolicy(context)", found === "" ? "no exports" : found);
   }
-  const policy = await build(path, () => create(context));
-  const missing = missingPart(policy);
+  const policy = await attempt(path, "createPolicy not to throw", () => create(context));
+  const parts = "a policy whose parts can be read";
+  const missing = await attempt(path, parts, () => missingPart(policy));
   if (missing !== undefined) throw refusal(path, `a policy with ${missing}`, kindOf(policy));
   return policy as Policy;
 }
 
 async function importModule(path: string): Promise<Record<string, unknown>> {
-  try {
-    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-  } catch (error) {
-    throw refusal(path, "a module that loads", errorText(error), error);
-  }
+  return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
 }
 
-async function build(path: string, create: () => unknown): Promise<unknown> {
+/** Runs a user's code; whatever it throws becomes a refusal. */
+async function attempt<T>(path: string, expected: string, run: () => T | Promise<T>): Promise<T> {
   try {
-    return await create();
+    return await run();
   } catch (error) {
-    throw refusal(path, "createPolicy not to throw", errorText(error), error);
+    throw refusal(path, expected, errorText(error), error);
   }
 }
 
@@ -63,9 +61,10 @@ function missingPart(value: unknown): string | undefined {
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value !== "object" || value === null) return String(value);
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return boundedText(String(value));
   const keys = Object.keys(value).join(", ");
-  return keys === "" ? "an object without any" : `an object with ${keys}`;
+  return keys === "" ? "an object without any" : boundedText(`an object with ${keys}`);
 }
 
 function refusal(path: string, expected: string, found: string, cause?: unknown): PolicyError {

@@ -5,8 +5,9 @@
 // It reads no clock and draws no chance but a given latency model. A policy that throws, answers
 // rubbish or never answers costs decisions, nothing else: it is counted by reason.
 
-import { ChunkSlot, ChunkView } from "../contracts/action.ts";
+import { CHUNK_SLOT_COUNT, ChunkSlot, ChunkView } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
+import { deepFreeze } from "../contracts/frozen.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
 import type { Policy } from "../contracts/policy.ts";
 import { Reason, REASON_COUNT } from "../contracts/reason.ts";
@@ -32,22 +33,24 @@ export type RunnerOptions = {
   readonly latency?: LatencyModel;
 };
 
-type Answer = ChunkView | null | Promise<ChunkView | null>;
-
 export class PolicyRunner {
   /** Acts refused, per Reason: the policy side of `safe_entries`. */
   readonly safeTicks = new Float64Array(REASON_COUNT);
   /** How often a refusal began, per Reason: the policy side of `safe_episodes`. */
   readonly safeEpisodes = new Float64Array(REASON_COUNT);
+  readonly policyName: string;
   readonly #options: RunnerOptions;
   readonly #queue = new ChunkQueue();
+  /** Our copy of a decision as the policy gave it, and as the adapter turned it. */
+  readonly #given = new ChunkView();
+  readonly #adapted = new ChunkView();
   readonly #latest: StateView;
   readonly #required: readonly FieldView[];
   /** The state of the act under way, which a promise may read until it ends. */
   #acting: StateView;
   #dueTick = -1;
   #reason: Reason = Reason.Ok;
-  #hasEpoch = false;
+  #allocator: SequenceAllocator | undefined;
   #resetFailed = false;
   #lastError = "";
   #pending: Promise<void> | undefined;
@@ -58,6 +61,9 @@ export class PolicyRunner {
     const { layout, everyTicks, requires, policy } = options;
     assert(Number.isInteger(everyTicks) && everyTicks >= 1, "a policy acts every whole tick");
     this.#options = options;
+    this.policyName = policy.name;
+    // A policy meets the layout in every state; nobody changes it from here on.
+    deepFreeze(layout);
     this.#latest = new StateView(new Float64Array(layout.slotCount), layout);
     this.#acting = new StateView(new Float64Array(layout.slotCount), layout);
     this.#required = requires.map((id) => {
@@ -72,9 +78,6 @@ export class PolicyRunner {
     });
   }
 
-  get policyName(): string {
-    return this.#options.policy.name;
-  }
   /** Text of the last error a policy threw; empty when it threw none. */
   get lastError(): string {
     return this.#lastError;
@@ -112,27 +115,45 @@ export class PolicyRunner {
       this.#abandonedCount += 1;
     }
     this.#dueTick = -1;
-    this.#hasEpoch = true;
+    const allocator = new SequenceAllocator(epoch);
+    this.#allocator = allocator;
     this.#resetFailed = false;
     try {
-      this.#options.policy.reset(epoch, new SequenceAllocator(epoch));
+      const done: unknown = this.#options.policy.reset(epoch, allocator);
+      if (done instanceof Promise) void this.#awaitReset(done, allocator);
     } catch (error) {
       this.#resetFailed = true;
-      this.#noteError(error);
+      this.#threw(error);
+    }
+  }
+
+  /** An asynchronous reset delays nothing, but one that fails is a reset that failed. */
+  async #awaitReset(done: Promise<unknown>, allocator: SequenceAllocator): Promise<void> {
+    try {
+      await done;
+    } catch (error) {
+      if (this.#allocator !== allocator) return;
+      this.#resetFailed = true;
+      this.#threw(error);
     }
   }
 
   /** Acts if an act is due. At most one act is under way: a slow one delays the next. */
   step(tick: number, nowNs: Instant): void {
-    if (!this.#hasEpoch || this.#pending !== undefined) return;
+    if (this.#allocator === undefined || this.#pending !== undefined) return;
     const { everyTicks } = this.#options;
     if (this.#dueTick < 0) this.#dueTick = tick;
     if (tick < this.#dueTick) return;
     const beats = Math.floor((tick - this.#dueTick) / everyTicks) + 1;
     this.#dueTick += beats * everyTicks;
-    const reason = this.#judge(nowNs);
-    if (reason === Reason.Ok) this.#act(nowNs);
-    else this.#settle(reason);
+    let reason: Reason | undefined;
+    try {
+      reason = this.#judge(nowNs);
+      if (reason === Reason.Ok) reason = this.#act(nowNs);
+    } catch (error) {
+      reason = this.#threw(error);
+    }
+    if (reason !== undefined) this.#settle(reason);
   }
 
   /**
@@ -175,58 +196,57 @@ export class PolicyRunner {
     return Reason.Ok;
   }
 
-  #act(nowNs: Instant): void {
+  /** Why the act came to nothing, or Ok; undefined while its answer is promised. */
+  #act(nowNs: Instant): Reason | undefined {
     const { policy, latency } = this.#options;
     const state = this.#acting;
     state.copyFrom(this.#latest);
     const readyNs = instant(nowNs + (latency === undefined ? 0 : latency.drawNs()));
-    let answer: Answer;
-    try {
-      answer = policy.act(state, nowNs);
-    } catch (error) {
-      this.#noteError(error);
-      this.#settle(Reason.PolicyThrew);
-      return;
-    }
-    if (answer instanceof Promise) this.#await(answer, state, nowNs, readyNs);
-    else this.#settle(this.#admit(answer, state, nowNs, readyNs));
+    const answer: unknown = policy.act(state, nowNs);
+    if (!(answer instanceof Promise)) return this.#admit(answer, state, nowNs, readyNs);
+    this.#await(answer, state, nowNs, readyNs);
+    return undefined;
   }
 
-  #await(
-    answer: Promise<ChunkView | null>,
-    state: StateView,
-    actNs: Instant,
-    readyNs: Instant,
-  ): void {
-    const end = (reason: () => Reason) => {
-      if (this.#pending !== pending) return; // a new epoch has abandoned it
+  #await(answer: Promise<unknown>, state: StateView, actNs: Instant, readyNs: Instant): void {
+    const wait = async (): Promise<void> => {
+      let reason: Reason;
+      await undefined; // an answer may throw at the first look, and `pending` is known by then
+      try {
+        const chunk = await answer;
+        if (this.#pending !== pending) return; // a new epoch has abandoned it
+        reason = this.#admit(chunk, state, actNs, readyNs);
+      } catch (error) {
+        if (this.#pending !== pending) return;
+        reason = this.#threw(error);
+      }
       this.#pending = undefined;
-      this.#settle(reason());
+      this.#settle(reason);
     };
-    const pending: Promise<void> = answer.then(
-      (chunk) => end(() => this.#admit(chunk, state, actNs, readyNs)),
-      (error: unknown) =>
-        end(() => {
-          this.#noteError(error);
-          return Reason.PolicyThrew;
-        }),
-    );
+    const pending = wait();
     this.#pending = pending;
   }
 
-  /** Copies a decision, adapted, to its place in the queue. Anything but a chunk is an error. */
-  #admit(chunk: ChunkView | null, state: StateView, actNs: Instant, readyNs: Instant): Reason {
-    if (chunk === null) return Reason.Ok;
-    if (!(chunk instanceof ChunkView)) {
-      this.#lastError = "act answered neither a chunk, nor null, nor a promise of one";
-      return Reason.PolicyThrew;
+  /**
+   * Copies a decision, adapted, to its place in the queue. Anything but a chunk is an error. Its
+   * record is read once, whole: what else the policy's object does can touch nothing of ours.
+   */
+  #admit(answer: unknown, state: StateView, actNs: Instant, readyNs: Instant): Reason {
+    if (answer === null) return Reason.Ok;
+    if (!(answer instanceof ChunkView)) {
+      return this.#threw("act answered neither a chunk, nor null, nor a promise of one");
     }
+    const record: unknown = answer.record;
+    if (!(record instanceof Float64Array && record.length === CHUNK_SLOT_COUNT)) {
+      return this.#threw(`act answered a chunk whose record has not ${CHUNK_SLOT_COUNT} slots`);
+    }
+    this.#given.record.set(record);
+    this.#options.adapter.adaptInto(this.#adapted, this.#given, state);
     const place = this.#queue.add(readyNs);
-    this.#options.adapter.adaptInto(place, chunk, state);
-    const { record } = place;
-    record[ChunkSlot.actStartNs] = actNs;
+    place.copyFrom(this.#adapted);
+    place.record[ChunkSlot.actStartNs] = actNs;
     // A slot that the policy left empty: which state it answers is known here.
-    if (record[ChunkSlot.stateStampNs] === 0) record[ChunkSlot.stateStampNs] = state.stampNs;
+    if (place.stateStampNs === 0) place.record[ChunkSlot.stateStampNs] = state.stampNs;
     return Reason.Ok;
   }
 
@@ -238,7 +258,8 @@ export class PolicyRunner {
     this.#reason = reason;
   }
 
-  #noteError(error: unknown): void {
+  #threw(error: unknown): Reason {
     this.#lastError = errorText(error);
+    return Reason.PolicyThrew;
   }
 }

@@ -8,7 +8,7 @@ import { duration } from "../contracts/units.ts";
 import { builtinFiles, robotNames, taskNames } from "./builtin.ts";
 import { GOOD, MODEL, placeOf, problemsOf, read } from "./fixtures/two.ts";
 import { loadDeployment, loadProfile, loadRobot, loadTask } from "./load.ts";
-import { ProfileError } from "./problem.ts";
+import { fileError, ProfileError } from "./problem.ts";
 import { schemas } from "./schema-check.ts";
 
 test("an unknown name, a missing file and a folder are refused", () => {
@@ -200,8 +200,45 @@ test("a deployment file names its robot by path and its problems by place", () =
     line: 6,
     field: "payload_kg",
   });
+  expect(bad("robot: ./nowhere.yaml\n")).toMatchObject({
+    file: "sites/mine.yaml",
+    line: 5,
+    column: 8,
+    field: "robot",
+    expected: "a file",
+    found: "nothing there at sites/nowhere.yaml",
+  });
   expect(bad("robot: so101-servo\n")).toMatchObject({ file: "sites/mine.yaml", line: 5 });
   expect(bad("robot: so101\ntask: pickplace\n")).toMatchObject({ line: 6, field: "task" });
+});
+
+test("a model that is a folder is blamed on the line that names it", () => {
+  const says = (found: string) => (asked: string) => {
+    if (asked !== "robots/two.xml") return read(GOOD)(asked);
+    throw fileError(asked, "a regular file", found);
+  };
+  expect(problemsOf(() => loadRobot("robots/two.yaml", says("something else")))).toEqual([
+    {
+      file: "robots/two.yaml",
+      ...placeOf(GOOD, "two.xml"),
+      field: "sim.model",
+      expected: "a regular file",
+      found: "something else at robots/two.xml",
+    },
+  ]);
+});
+
+test("what is loaded is frozen throughout, by whichever door", () => {
+  const isFrozen = (value: unknown): boolean =>
+    typeof value !== "object" ||
+    value === null ||
+    (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+  const loaded = [
+    ...[...robotNames, ...taskNames].map((name) => loadProfile(name)),
+    ...robotNames.flatMap((name) => [loadRobot(name), loadDeployment(name)]),
+    ...taskNames.map((name) => loadTask(name)),
+  ];
+  expect(loaded.map(isFrozen)).toEqual(loaded.map(() => true));
 });
 
 test("loadProfile says what a file is, and a file of another kind is refused", () => {

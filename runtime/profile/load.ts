@@ -1,14 +1,16 @@
 // Loads profiles: finds the file, checks it whole, and gives a typed profile or one ProfileError
 // with every problem of that file. Nothing is started here, and nothing partly valid is returned.
+// What is returned is frozen: gate, simulation and policy may hold the same object.
 
 import { dirname, isAbsolute, join } from "node:path";
+import { deepFreeze } from "../contracts/frozen.ts";
 import type { DeploymentProfile, RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { buildDeployment, buildPreset, buildRobot, buildTask } from "./build.ts";
 import type { DeploymentChoice } from "./build.ts";
 import { builtinFiles, plainRobotNames, robotNames, taskNames } from "./builtin.ts";
 import { findProfile, isPath, readDisk } from "./files.ts";
 import type { ReadText, Source } from "./files.ts";
-import { oneOf } from "./problem.ts";
+import { oneOf, ProfileError } from "./problem.ts";
 import { checkModel, checkRobot } from "./robot-rules.ts";
 import { checkSchema, profileKinds } from "./schema-check.ts";
 import type { ProfileKind } from "./schema-check.ts";
@@ -36,17 +38,17 @@ export function loadDeployment(
   const source = findProfile(nameOrPath, robotNames, robotFolders, readText);
   const tree = new Tree(source.path, source.text);
   const kind = kindOf(tree, ["robot", "deployment"]);
-  if (kind === "deployment") return deploymentFrom(tree, readText);
+  if (kind === "deployment") return deepFreeze(deploymentFrom(tree, readText));
   const robot = robotFrom(tree, readText).robot;
   const { name, description, path, defaultTask } = robot;
-  return { name, description, path, robot, task: defaultTask };
+  return deepFreeze({ name, description, path, robot, task: defaultTask });
 }
 
 export function loadTask(nameOrPath: string, readText: ReadText = readDisk): TaskProfile {
   const source = findProfile(nameOrPath, taskNames, taskFolders, readText);
   const tree = new Tree(source.path, source.text);
   kindOf(tree, ["task"]);
-  return taskFrom(tree);
+  return deepFreeze(taskFrom(tree));
 }
 
 /** Any profile, by what its file says it is. */
@@ -55,9 +57,9 @@ export function loadProfile(nameOrPath: string, readText: ReadText = readDisk): 
   const source = findProfile(nameOrPath, names, [...robotFolders, ...taskFolders], readText);
   const tree = new Tree(source.path, source.text);
   const kind = kindOf(tree, profileKinds);
-  if (kind === "task") return { kind, task: taskFrom(tree) };
-  if (kind === "robot") return { kind, robot: robotFrom(tree, readText).robot };
-  return { kind, deployment: deploymentFrom(tree, readText) };
+  if (kind === "task") return deepFreeze({ kind, task: taskFrom(tree) });
+  if (kind === "robot") return deepFreeze({ kind, robot: robotFrom(tree, readText).robot });
+  return deepFreeze({ kind, deployment: deploymentFrom(tree, readText) });
 }
 
 function kindOf(tree: Tree, wanted: readonly ProfileKind[]): ProfileKind {
@@ -89,10 +91,21 @@ function findModel(tree: Tree, readText: ReadText): Source | undefined {
   const named = tree.text("/sim/model");
   if (named === "") return undefined;
   const path = beside(tree.file, named);
-  const text = builtinFiles.has(tree.file) ? builtinFiles.get(path) : readText(path);
-  if (text !== undefined) return { path, text };
-  tree.report("/sim/model", "a model file", `nothing at ${path}`);
+  try {
+    const text = builtinFiles.has(tree.file) ? builtinFiles.get(path) : readText(path);
+    if (text !== undefined) return { path, text };
+    tree.report("/sim/model", "a model file", `nothing at ${path}`);
+  } catch (error) {
+    reportUnread(tree, "/sim/model", path, error);
+  }
   return undefined;
+}
+
+/** A file that cannot be looked into is blamed on the line that names it. */
+function reportUnread(tree: Tree, pointer: string, path: string, error: unknown): void {
+  const problem = error instanceof ProfileError ? error.problems[0] : undefined;
+  if (problem === undefined || problem.line > 0) throw error;
+  tree.report(pointer, problem.expected, `${problem.found} at ${path}`);
 }
 
 function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
@@ -105,8 +118,7 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
     tree.throwProblems();
   }
   const robotPath = isPath(choice.robot) ? beside(tree.file, choice.robot) : choice.robot;
-  const source = findProfile(robotPath, robotNames, ["profiles"], readText);
-  const robotTree = new Tree(source.path, source.text);
+  const robotTree = treeOfRobot(tree, robotPath, readText);
   kindOf(robotTree, ["robot"]);
   const base = robotFrom(robotTree, readText);
   const robot = applyChoice(tree, choice, base.robot, base.tree);
@@ -120,6 +132,16 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
     task,
     ...(policy !== undefined && { policy }),
   };
+}
+
+function treeOfRobot(tree: Tree, robotPath: string, readText: ReadText): Tree {
+  try {
+    const source = findProfile(robotPath, robotNames, ["profiles"], readText);
+    return new Tree(source.path, source.text);
+  } catch (error) {
+    reportUnread(tree, "/robot", robotPath, error);
+    throw tree.error();
+  }
 }
 
 function applyChoice(

@@ -102,6 +102,8 @@ function checkTimes(tree: Tree): void {
     const needed = `horizon times dt_ms of at least one policy period (${1_000 / policyHz} ms)`;
     tree.report("/policy/horizon", needed, `${chunkMs} ms`);
   }
+  checkTick(tree, "/state/validity_ms", periodMs);
+  for (const source of tree.each("/sources")) checkTick(tree, `${source}/validity_ms`, periodMs);
   checkAtLeast(tree, "/state/window_ms", "/state/validity_ms");
   if (tree.number("/policy/blend_ms") > chunkMs) {
     tree.report("/policy/blend_ms", `at most a chunk's length (${chunkMs} ms)`);

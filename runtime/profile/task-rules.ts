@@ -47,8 +47,12 @@ export function requireFit(robot: RobotProfile, task: TaskProfile): void {
     if (robotIds.includes(id)) say("sources", `ids that ${robot.name} does not use`, `"${id}"`);
   }
   for (const source of task.sources) {
-    if (source.validityNs <= robot.state.windowNs) continue;
-    say("sources", `validity within ${robot.name}'s state window`, `"${source.id}" beyond it`);
+    if (source.validityNs > robot.state.windowNs) {
+      say("sources", `validity within ${robot.name}'s state window`, `"${source.id}" beyond it`);
+    }
+    if (source.validityNs < robot.periodNs) {
+      say("sources", `validity of a period of ${robot.name}'s control`, `"${source.id}" below it`);
+    }
   }
   if (task.kind === "pick_place" && robot.gripper === undefined) {
     say("task_kind", "a robot with a gripper", `${robot.name} without one`);

@@ -2,6 +2,7 @@
 // to do it.
 
 import { expect, test } from "bun:test";
+import { duration } from "../contracts/units.ts";
 import { builtinFiles } from "./builtin.ts";
 import { edit, placeOf, problemsOf } from "./fixtures/two.ts";
 import { loadRobot, loadTask } from "./load.ts";
@@ -21,9 +22,9 @@ const badRows: readonly (readonly [string, string, string, string])[] = [
    "objects[0].placement.azimuth_rad_max: expected more than placement.azimuth_rad_min (0.5), " +
      "found 0.4"],
   ["mass_kg: 0.03", "mass_kg: 0", "0\n    rgba",
-   "objects[0].mass_kg: expected a number above 0, found 0"],
+   "objects[0].mass_kg: expected at least 0.0001, found 0"],
   ["half_extents_m: [0.015, 0.015", "half_extents_m: [0.015, -1", "-1, ",
-   "objects[0].half_extents_m[1]: expected a number above 0, found -1"],
+   "objects[0].half_extents_m[1]: expected at least 0.001, found -1"],
   ["kind: localization", "kind: proprio", "proprio",
    'sources[0].kind: expected one of localization, image, found "proprio"'],
   ["validity_ms: 120", "validity_ms: 40", "40\n    frame",
@@ -72,6 +73,10 @@ test("the SO-101 fits every task, and robots that lack something are told what",
   const sources = [{ ...source!, id: "joints", validityNs: loadRobot("so101").periodNs }];
   expectRefused(() => requireFit(loadRobot("so101"), { ...task, requires: [], sources })).toEqual([
     'ids that so101 does not use, "joints"',
+  ]);
+  const brief = [{ ...source!, validityNs: duration(4_999_999) }];
+  expectRefused(() => requireFit(loadRobot("so101"), { ...task, sources: brief })).toEqual([
+    'validity of a period of so101\'s control, "cube_pose" below it',
   ]);
   const robot = loadRobot("so101");
   const blind = { ...robot, state: { ...robot.state, windowNs: robot.periodNs } };

@@ -5,6 +5,7 @@ import { FaultySensor } from "../../hal/fault-injector.ts";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { KinematicRobot } from "../../hal/kinematic-robot.ts";
 import { loadEngine } from "../../hal/mujoco/engine.ts";
+import { episodeSeed } from "../../hal/object-placement.ts";
 import type { RobotInterface, RobotSensor } from "../../hal/robot.ts";
 import { SimBackend } from "../../hal/sim-backend.ts";
 import { TaskJudge, TaskTruth } from "../../hal/task-judge.ts";
@@ -86,7 +87,7 @@ export class Body {
     }
     if (nowNs - this.#doneNs < REST_NS) return;
     this.#doneNs = instant(-1);
-    sim.placeObjects(this.#seed + this.begunCount);
+    sim.placeObjects(episodeSeed(this.#seed, this.begunCount));
     this.begunCount += 1;
     judge.begin(nowNs);
   }

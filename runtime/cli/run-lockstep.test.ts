@@ -1,0 +1,50 @@
+// A lockstep run in the hands of a person: it hears them while a policy loads and while a slow one
+// decides. What a run computes is tested in firmware-tests/run-lockstep.test.ts.
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { freshUser } from "./fixture.ts";
+import { runOptions } from "./run-command.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { runLockstep } from "./run-lockstep.ts";
+
+const silent = { note: () => undefined, changed: () => undefined };
+const folder = freshUser().environment["XDG_RUNTIME_DIR"]!;
+
+async function policyFile(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await Bun.write(path, text);
+  return path;
+}
+
+test("a policy that never loads is not waited for once the end is asked", async () => {
+  const policy = await policyFile("never.ts", "await new Promise(() => undefined);");
+  const options = runOptions("document-one", { policy, time: "lockstep" });
+  const onHandle = () => expect.unreachable();
+  const hooks = { ...silent, onHandle, endAsked: Promise.resolve() };
+  expect(await runLockstep(options, hooks)).toBeUndefined();
+});
+
+test("a policy that takes its time at every decision leaves others theirs", async () => {
+  const hold = join(import.meta.dir, "../policy/registry.ts");
+  const text = `import { createPolicy as create } from "${hold}";
+    export async function createPolicy(context) {
+      const policy = await create("hold", context);
+      const act = policy.act.bind(policy);
+      policy.act = (...given) => {
+        const end = performance.now() + 5;
+        while (performance.now() < end);
+        return act(...given);
+      };
+      return policy;
+    }`;
+  const policy = await policyFile("slow.ts", text);
+  const options = runOptions("document-one", { policy, time: "lockstep", duration: 60 });
+  const onHandle = (handle: RunHandle) => {
+    setTimeout(() => handle.quit(), 50); // heard only between batches
+  };
+  const hooks = { ...silent, onHandle, endAsked: new Promise<void>(() => undefined) };
+  const report = await runLockstep(options, hooks);
+  expect(report!.stats.tickCount).toBeGreaterThan(0);
+  expect(report!.stats.tickCount).toBeLessThan(400);
+});

@@ -1,0 +1,137 @@
+// Text output to a terminal. A terminal that stops reading (a stalled connection, Ctrl-S) would
+// block the whole main thread in a write, with every stop and signal behind it: so nothing is
+// written before the kernel said that there is room, and only in pieces that fit into that room.
+//
+// What does not fit is dropped and counted. Only what is written to the end of a command may wait,
+// and that for one second in all.
+
+import { writeSync } from "node:fs";
+import { COLUMN_COUNT_DEFAULT, wantsColour } from "./output.ts";
+import type { Environment, TextOut } from "./output.ts";
+
+/** Whether a descriptor takes bytes, now or within a time. */
+export type CanWrite = (fd: number, waitMs: number) => boolean;
+
+/** What a terminal's stream knows of its width. */
+type Columned = { readonly columns: number };
+
+/** The kernel says that there is room from 256 bytes on; a newline may become two bytes. */
+const PIECE_SIZE_BYTES = 120;
+const WAIT_MS = 50;
+const WAIT_COUNT_MAX = 20;
+const NEWLINE = 10;
+
+/** The patience that this process has with its terminal, one for all its outputs. */
+export class TerminalRoom {
+  readonly #canWrite: CanWrite;
+  #waitCount = 0;
+
+  constructor(canWrite: CanWrite) {
+    this.#canWrite = canWrite;
+  }
+
+  isFree(fd: number): boolean {
+    return this.#canWrite(fd, 0);
+  }
+
+  /** Waits for room as long as there is patience left. */
+  isFreeInTime(fd: number): boolean {
+    let isFree = this.isFree(fd);
+    for (; !isFree && this.#waitCount < WAIT_COUNT_MAX; this.#waitCount += 1) {
+      isFree = this.#canWrite(fd, WAIT_MS);
+    }
+    return isFree;
+  }
+}
+
+export class TerminalOut implements TextOut {
+  readonly #fd: number;
+  readonly #stream: Columned;
+  readonly #room: TerminalRoom;
+  readonly #wantsColour: boolean;
+  #isGone = false;
+  /** The last text that was written ends somewhere inside. */
+  #isCut = false;
+  #lostLineCount = 0;
+
+  constructor(
+    fd: number,
+    stream: Columned,
+    environment: Environment,
+    room: TerminalRoom,
+  ) {
+    this.#fd = fd;
+    this.#stream = stream;
+    this.#room = room;
+    this.#wantsColour = wantsColour(environment);
+  }
+
+  get isTerminal(): boolean {
+    return !this.#isGone;
+  }
+  get hasColour(): boolean {
+    return this.isTerminal && this.#wantsColour;
+  }
+  get columnCount(): number {
+    return this.#stream.columns || COLUMN_COUNT_DEFAULT;
+  }
+
+  write(text: string): void {
+    this.#put(text, () => this.#room.isFreeInTime(this.#fd));
+  }
+
+  writeIfRoom(text: string): void {
+    this.#put(text, () => this.#room.isFree(this.#fd));
+  }
+
+  flush(): Promise<boolean> {
+    return Promise.resolve(!this.#isGone && !this.#isCut && this.#lostLineCount === 0);
+  }
+
+  #put(text: string, hasRoom: () => boolean): void {
+    if (this.#isCut || this.#lostLineCount > 0) {
+      const notice = Buffer.from(lostText(this.#lostLineCount));
+      if (this.#send(notice, hasRoom) < notice.length) {
+        this.#lostLineCount += lineCount(Buffer.from(text));
+        return;
+      }
+      this.#isCut = false;
+      this.#lostLineCount = 0;
+    }
+    const bytes = Buffer.from(text);
+    const sent = this.#send(bytes, hasRoom);
+    this.#isCut = sent > 0 && sent < bytes.length;
+    this.#lostLineCount = lineCount(bytes.subarray(sent));
+  }
+
+  /** Writes piece by piece while there is room, and returns how many bytes went out. */
+  #send(bytes: Buffer, hasRoom: () => boolean): number {
+    let sent = 0;
+    while (sent < bytes.length && !this.#isGone && hasRoom()) {
+      try {
+        sent += writeSync(this.#fd, bytes, sent, pieceEnd(bytes, sent) - sent);
+      } catch (cause) {
+        if (!(cause instanceof Error)) throw cause;
+        // Somebody else filled it in between; anything else is its end.
+        const { code = "" } = cause as NodeJS.ErrnoException;
+        if (code !== "EAGAIN" && code !== "EINTR") this.#isGone = true;
+        break;
+      }
+    }
+    return sent;
+  }
+}
+
+/** Where a piece ends: a letter of several bytes stays whole. */
+function pieceEnd(bytes: Buffer, from: number): number {
+  let end = Math.min(from + PIECE_SIZE_BYTES, bytes.length);
+  while (end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end -= 1;
+  return end;
+}
+
+const lineCount = (bytes: Buffer): number => bytes.filter((byte) => byte === NEWLINE).length;
+
+function lostText(count: number): string {
+  const lines = count === 1 ? "line" : "lines";
+  return count === 0 ? "\r\n" : `\r\n… ${count} ${lines} not shown\r\n`;
+}
