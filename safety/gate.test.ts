@@ -199,7 +199,7 @@ test("the first fresh state seeds the hold, also while a stop is asked for", () 
 
 test("the first motion starts from the measured position, at rest", () => {
   const one = bench().measure(0.5);
-  expect(one.move(0.6)[0]).toBeCloseTo(0.5 + 15 * 0.005 * 0.005, 12);
+  expect(one.move(0.6)[0]).toBeCloseTo(0.5 + 600 * 0.005 ** 3, 12);
   expect([one.kind, one.gate.seeded, one.gate.atRest]).toEqual([CommandKind.Motion, true, false]);
 });
 
@@ -228,20 +228,21 @@ test("hold brakes first: from full speed within stop limits, on past where it wa
   const from = one.gate.command[0]!;
   const at: number[] = [];
   while (!one.gate.atRest) at.push(one.hold(Reason.StaleState)[0]!);
-  // 3 rad/s at 30 rad/s2: 19 steps of motion and one of rest; 3 * 0.1 / 2 rad less half a step.
-  expect(at.length).toBe(20);
-  expect(at[19]! - from).toBeCloseTo(0.15 - 0.0075, 9);
-  expect(one.hold(Reason.StaleState)[0]).toBe(at[19]!);
+  // 2.925, 2.775 … 0.075 rad/s: 15 rad/s2 in the first tick and the last, 30 between; then rest.
+  expect(at[19]! - from).toBeCloseTo(((20 * (2.925 + 0.075)) / 2) * 0.005, 9);
+  expect(at.at(-1)! - at[19]!).toBeCloseTo(0, 9);
+  expect(at.length).toBeLessThanOrEqual(23);
+  expect(one.hold(Reason.StaleState)[0]).toBe(at.at(-1)!);
 });
 
 test("repairs are counted by tick, in the order of their names", () => {
   const one = bench().measure(0);
   one.move(0); // nothing
-  one.move(0.001); // acceleration
-  one.move(1); // velocity, acceleration, lead
-  one.move(3); // position, velocity, acceleration, lead
+  one.move(0.001); // acceleration, jerk
+  one.move(1); // velocity, acceleration, jerk, lead
+  one.move(3); // position, velocity, acceleration, jerk, lead
   one.hold();
-  expect([...one.gate.repairCounts]).toEqual([1, 2, 3, 2, 0, 0, 0, 0]);
+  expect([...one.gate.repairCounts]).toEqual([1, 2, 3, 2, 3, 0, 0, 0]);
 });
 
 test("a chunk that starts far from the last command is refused in the tick it takes over", () => {
@@ -266,6 +267,8 @@ test("a chunk may start exactly at the limit of the mismatch", () => {
 test("at rest after a gap or a start, the robot itself is what a chunk must start near", () => {
   const one = bench(free).measure(0);
   one.move(1);
+  one.hold();
+  expect(one.gate.atRest).toBe(false); // it stands, and the brake still has to ease off
   one.hold();
   expect(one.gate.atRest).toBe(true);
   one.measure(0.5);
@@ -308,6 +311,20 @@ test("a safe action ends a ramp", () => {
   one.hold();
   one.move(0.1);
   expect(one.repairs & RepairBit.StartRamp).toBe(0);
+});
+
+test("limits that contradict each other brake in that tick, and are a fault in the next", () => {
+  const wheel = testJoint({ command: "velocity", leadNs: milliseconds(30) });
+  const one = new Bench([wheel]).measure(-50);
+  for (let tick = 0; tick < 100; tick += 1) one.move(3);
+  expect([one.kind, one.gate.watch(one.state, Reason.Ok)]).toEqual([CommandKind.Motion, 0]);
+  one.measure(1.9); // the stop takes 0.15 rad, and the limit is 0.1 rad away
+  expect(one.move(3)[0]).toBeCloseTo(3 - 15 * 0.005, 12);
+  expect(one.kind).toBe(CommandKind.Brake);
+  expect(one.gate.watch(one.state, Reason.Ok)).toBe(1 << Fault.GateInfeasible);
+  expect(one.gate.watch(one.state, Reason.StaleState)).toBe(1 << Fault.GateInfeasible);
+  one.hold();
+  expect(one.gate.watch(one.state, Reason.Ok)).toBe(0);
 });
 
 test("a following error is judged by the command of lead ago, and a fault after its ticks", () => {
@@ -361,6 +378,7 @@ test("ticks of a following error before a hold do not count after it", () => {
   const watch = () => one.gate.watch(one.state, Reason.Ok);
   expect([watch(), watch()]).toEqual([0, 0]);
   one.hold();
+  one.hold();
   watch();
   one.move(0.25);
   expect([watch(), watch(), watch()]).toEqual([0, 0, 1 << Fault.FollowingError]);
@@ -412,7 +430,7 @@ test("re-arming while a brake is under way lets the brake go on: nothing jumps",
   const one = bench({ leadNs: milliseconds(500) }).measure(0);
   for (let tick = 0; tick < 60; tick += 1) one.measure(one.move(1.8)[0]!);
   const before = one.hold()[0]!;
-  const twin = before + 2.7 * 0.005; // the next step of a brake from 3 rad/s
+  const twin = before + 2.775 * 0.005; // the next step of a brake from 3 rad/s
   one.measure(0).gate.rearm(one.state);
   expect(one.hold()[0]).toBeCloseTo(twin, 9);
 });

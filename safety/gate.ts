@@ -21,7 +21,9 @@ import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
 import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
-import { JointLimits, MotionLimiter } from "./limits.ts";
+import { JointLimits } from "./limits.ts";
+import { MotionLimiter } from "./motion-limiter.ts";
+import { RobotWatch } from "./robot-watch.ts";
 
 declare const approval: unique symbol;
 /** A command that passed the gate this tick. Only this file may cast to it; tidy enforces that. */
@@ -40,15 +42,7 @@ export class SafetyGate {
   readonly #ramps: boolean;
   readonly #droopRad: Float64Array;
   readonly #startMismatchRadMax: Float64Array;
-  readonly #followingErrorRadMax: Float64Array;
-  readonly #followingErrorTicks: number;
-  /** Ticks in a row that each joint's following error lies over its limit. */
-  readonly #followingTicks: Float64Array;
-  readonly #leadTicks: Float64Array;
-  /** Commands of the last ticks, a row of joints each; `#historyTick` counts the rows written. */
-  readonly #history: Float64Array;
-  readonly #historyRows: number;
-  #historyTick = 0;
+  readonly #watch: RobotWatch;
   readonly #approved: ApprovedCommand;
   #mintedTick = -1;
   #spent = true;
@@ -64,7 +58,6 @@ export class SafetyGate {
     const { joints } = profile;
     assert(profile.safeAction === "hold", "the safe action is one this gate has");
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
-    assert(profile.gate.followingErrorTicks >= 1, "a following error is counted from one tick");
     this.#limits = new JointLimits(profile);
     this.#limiter = new MotionLimiter(this.#limits);
     this.#fingerprint = schemaFingerprint;
@@ -72,14 +65,7 @@ export class SafetyGate {
     this.#ramps = profile.gate.startMismatch === "ramp";
     this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
     this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
-    this.#followingErrorRadMax = Float64Array.from(joints, (joint) => joint.followingErrorRadMax);
-    this.#followingErrorTicks = profile.gate.followingErrorTicks;
-    this.#followingTicks = new Float64Array(joints.length);
-    this.#leadTicks = Float64Array.from(joints, (joint) =>
-      Math.max(1, Math.round(joint.leadNs / profile.periodNs)),
-    );
-    this.#historyRows = this.#leadTicks.reduce((most, ticks) => Math.max(most, ticks), 1);
-    this.#history = new Float64Array(this.#historyRows * joints.length);
+    this.#watch = new RobotWatch(profile);
     const record = new Float64Array(commandSlotCount(joints.length));
     this.#approved = new CommandView(record, joints.length) as ApprovedCommand;
     this.command = this.#approved.values;
@@ -134,27 +120,14 @@ export class SafetyGate {
   }
 
   /**
-   * Faults seen in this tick, a bit each. The following error is judged while the command moves or
-   * a decision is followed; a held robot may droop, and may be moved by hand.
+   * Faults seen in this tick, a bit each: what the last command could not keep, and what the robot
+   * does. A blind tick sees nothing of the robot, and neither counts nor forgets.
    */
   watch(state: StateView, reason: Reason): number {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
-    const blind = isBlind(reason) || reason === Reason.Stop;
-    if (!this.#seeded || this.#holding) {
-      this.#followingTicks.fill(0);
-      return 0;
-    }
-    if (blind) return 0;
-    let faults = 0;
-    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
-      if (this.#limits.isVelocity[joint] === 1) continue;
-      const error = Math.abs(this.#commandAgo(joint) - state.positionRad[joint]!);
-      const over = error > this.#followingErrorRadMax[joint]!;
-      const ticks = over ? this.#followingTicks[joint]! + 1 : 0;
-      this.#followingTicks[joint] = ticks;
-      if (ticks >= this.#followingErrorTicks) faults |= 1 << Fault.FollowingError;
-    }
-    return faults;
+    const faults = this.#limiter.infeasible ? 1 << Fault.GateInfeasible : 0;
+    if (isBlind(reason) || (reason === Reason.Stop && !this.#holding)) return faults;
+    return faults | this.#watch.judge(state, this.#seeded && !this.#holding);
   }
 
   /** The decision's row, repaired. `judge` must have found it Ok in this tick. */
@@ -174,7 +147,8 @@ export class SafetyGate {
       this.#ramping = !this.#arrived(action.values);
     }
     const { record } = this.#approved;
-    record[CommandSlot.kind] = CommandKind.Motion;
+    const brakes = this.#limiter.infeasible;
+    record[CommandSlot.kind] = brakes ? CommandKind.Brake : CommandKind.Motion;
     record[CommandSlot.epoch] = action.epoch;
     record[CommandSlot.seq] = action.seq;
     record[CommandSlot.row] = action.row;
@@ -244,7 +218,7 @@ export class SafetyGate {
     this.#spent = false;
     this.#judgedOk = false;
     this.#count(repairs);
-    this.#remember();
+    this.#watch.remember(this.#limiter.command);
     const { record } = this.#approved;
     record[CommandSlot.tick] = tick;
     record[CommandSlot.stampNs] = nowNs;
@@ -269,22 +243,7 @@ export class SafetyGate {
     for (let joint = 0; joint < this.command.length; joint += 1) {
       this.command[joint] = this.#limiter.command[joint]!;
     }
-    for (let row = 0; row < this.#historyRows; row += 1) this.#remember();
-  }
-
-  #remember(): void {
-    const { jointCount } = this.#limits;
-    const row = (this.#historyTick % this.#historyRows) * jointCount;
-    for (let joint = 0; joint < jointCount; joint += 1) {
-      this.#history[row + joint] = this.#limiter.command[joint]!;
-    }
-    this.#historyTick += 1;
-  }
-
-  /** The command that the robot should have reached by now. */
-  #commandAgo(joint: number): number {
-    const row = (this.#historyTick - this.#leadTicks[joint]!) % this.#historyRows;
-    return this.#history[row * this.#limits.jointCount + joint]!;
+    this.#watch.begin(this.#limiter.command);
   }
 
   #sees(state: StateView, reason: Reason, nowNs: Instant): boolean {
