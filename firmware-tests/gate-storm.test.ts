@@ -120,7 +120,7 @@ function moveRobot(
 function storm(seed: number) {
   const random = new SeededRandom(seed);
   const arm = drawArm(random);
-  const profile = testProfile(arm);
+  const profile = testProfile(arm, { toolParent: "base" });
   const gate = new SafetyGate(profile, 1);
   const action = new ActionSample(arm.length);
   const policy = new HostilePolicy(random, arm);

@@ -15,7 +15,7 @@ import {
   commandSlotCount,
   repairNames,
 } from "../runtime/contracts/command.ts";
-import type { Mode } from "../runtime/contracts/mode.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
@@ -24,6 +24,7 @@ import { Fault } from "./faults.ts";
 import { JointLimits } from "./limits.ts";
 import { MotionLimiter } from "./motion-limiter.ts";
 import { RobotWatch } from "./robot-watch.ts";
+import { ToolGuard } from "./tool-guard.ts";
 
 declare const approval: unique symbol;
 /** A command that passed the gate this tick. Only this file may cast to it; tidy enforces that. */
@@ -36,10 +37,12 @@ export class SafetyGate {
   readonly repairCounts = new Float64Array(repairNames.length);
 
   readonly #limits: JointLimits;
+  readonly #tool: ToolGuard;
   readonly #limiter: MotionLimiter;
   readonly #fingerprint: number;
   readonly #validityNs: number;
   readonly #ramps: boolean;
+  readonly #coastTicks: number;
   readonly #droopRad: Float64Array;
   readonly #startMismatchRadMax: Float64Array;
   readonly #watch: RobotWatch;
@@ -51,6 +54,8 @@ export class SafetyGate {
   #holding = false;
   /** The limiter walks from a start mismatch to the chunk that caused it. */
   #ramping = false;
+  /** Ticks without a decision that may still pass before the gate brakes. */
+  #coastLeft = 0;
   #judgedOk = false;
 
   /** `schemaFingerprint` is that of the robot's own command space. Set-up only. */
@@ -59,9 +64,11 @@ export class SafetyGate {
     assert(profile.safeAction === "hold", "the safe action is one this gate has");
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
     this.#limits = new JointLimits(profile);
-    this.#limiter = new MotionLimiter(this.#limits);
+    this.#tool = new ToolGuard(profile, this.#limits);
+    this.#limiter = new MotionLimiter(this.#limits, this.#tool);
     this.#fingerprint = schemaFingerprint;
     this.#validityNs = COMMAND_VALIDITY_PERIODS * profile.periodNs;
+    this.#coastTicks = profile.supervisor.coastTicks;
     this.#ramps = profile.gate.startMismatch === "ramp";
     this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
     this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
@@ -78,6 +85,11 @@ export class SafetyGate {
   /** There is a command: the gate has known where the robot is. */
   get seeded(): boolean {
     return this.#seeded;
+  }
+
+  /** In the coming motion the tool stays below the reduced speed, or below the profile's own. */
+  reduceSpeed(isReduced: boolean): void {
+    this.#tool.slowDown(isReduced);
   }
 
   /**
@@ -141,6 +153,7 @@ export class SafetyGate {
     assert(this.#judgedOk, "motion is approved only after it was judged Ok");
     if (!this.#seeded) this.#seed(state);
     this.#holding = false;
+    this.#coastLeft = this.#coastTicks;
     let repairs = this.#limiter.follow(action.values, state.positionRad, state.velocityRadPerS);
     if (this.#ramping) {
       repairs |= RepairBit.StartRamp;
@@ -157,7 +170,8 @@ export class SafetyGate {
   }
 
   /**
-   * The safe action: brakes the command to rest within stop limits, then repeats it. The measured
+   * The safe action: brakes the command to rest within stop limits, then repeats it; a profile may
+   * let it coast for a few ticks first, when only a decision is missing. The measured
    * position is not followed: gravity would walk the arm. Before the gate ever knew where the
    * robot is, there is no command to hold, and the kind is None.
    */
@@ -169,10 +183,15 @@ export class SafetyGate {
     mode: Mode,
   ): ApprovedCommand {
     if (!this.#seeded && this.#sees(state, reason, nowNs)) this.#seed(state);
-    if (this.#seeded) {
+    const coasts = this.#mayCoast(reason, mode);
+    if (coasts) {
+      this.#coastLeft -= 1;
+      this.#limiter.coast(state.positionRad);
+    } else if (this.#seeded) {
+      this.#coastLeft = 0;
       this.#limiter.brake();
-      this.#holding = this.#limiter.atRest;
     }
+    this.#holding = this.#seeded && this.#limiter.atRest;
     this.#ramping = false;
     const { record } = this.#approved;
     record[CommandSlot.kind] = this.#seeded ? CommandKind.Hold : CommandKind.None;
@@ -180,7 +199,13 @@ export class SafetyGate {
     record[CommandSlot.seq] = 0;
     record[CommandSlot.row] = 0;
     record[CommandSlot.reason] = reason;
-    return this.#mint(state, 0, tick, nowNs, mode);
+    return this.#mint(state, coasts ? RepairBit.Coast : 0, tick, nowNs, mode);
+  }
+
+  /** Only a missing decision, only in motion, and only so often in a row. */
+  #mayCoast(reason: Reason, mode: Mode): boolean {
+    if (reason !== Reason.NoAction || this.#coastLeft === 0 || this.#limiter.atRest) return false;
+    return mode === Mode.Running || mode === Mode.Degraded;
   }
 
   /**

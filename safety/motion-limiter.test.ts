@@ -9,6 +9,7 @@ import { commandVec, milliseconds, radPerSVec, radVec } from "../runtime/contrac
 import { testJoint, testProfile } from "./fixture.ts";
 import { JointLimits } from "./limits.ts";
 import { MotionLimiter } from "./motion-limiter.ts";
+import { ToolGuard } from "./tool-guard.ts";
 
 const DT = 0.005;
 const rates = (acceleration: number, jerk = 1e4) => ({
@@ -22,7 +23,9 @@ const arm: readonly JointProfile[] = [testJoint(), slow, fast];
 const near = (value: number) => expect.closeTo(value, 9) as number;
 
 function limiterAt(joints: readonly JointProfile[], ...startRad: number[]): MotionLimiter {
-  const limiter = new MotionLimiter(new JointLimits(testProfile(joints)));
+  const profile = testProfile(joints);
+  const limits = new JointLimits(profile);
+  const limiter = new MotionLimiter(limits, new ToolGuard(profile, limits));
   limiter.seed(radVec(Float64Array.from(startRad)));
   return limiter;
 }

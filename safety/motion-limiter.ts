@@ -13,7 +13,15 @@ import { commandVec } from "../runtime/contracts/units.ts";
 import type { CommandVec, RadPerSVec, RadVec } from "../runtime/contracts/units.ts";
 import { Chase, ROUNDING_RAD, SLACK_RATIO } from "./chase.ts";
 import type { JointLimits } from "./limits.ts";
-import { StopProfile, brakeChange, clamp, stopWayBound, taperFrom } from "./stop-profile.ts";
+import type { ToolGuard } from "./tool-guard.ts";
+import {
+  StopProfile,
+  brakeChange,
+  clamp,
+  easeInto,
+  stopWayBound,
+  taperFrom,
+} from "./stop-profile.ts";
 
 /** Halvings between the wanted change and the brake: the rest is a 4,096th of a jerk step. */
 const HALVINGS = 12;
@@ -28,6 +36,7 @@ export class MotionLimiter {
 
   readonly #limits: JointLimits;
   readonly #chase: Chase;
+  readonly #tool: ToolGuard;
   readonly #stop = new StopProfile();
   /** Strides of velocity joints that may still be on their way to the robot, a row per tick. */
   readonly #given: Float64Array;
@@ -44,9 +53,10 @@ export class MotionLimiter {
   #infeasible = false;
 
   /** Set-up only. */
-  constructor(limits: JointLimits) {
+  constructor(limits: JointLimits, tool: ToolGuard) {
     const { jointCount } = limits;
     this.#limits = limits;
+    this.#tool = tool;
     this.command = commandVec(new Float64Array(jointCount));
     this.strideRad = new Float64Array(jointCount);
     this.changeRad = new Float64Array(jointCount);
@@ -89,7 +99,8 @@ export class MotionLimiter {
     assert(target.length === this.#limits.jointCount, "one target per joint");
     let repairs = this.#setGoals(target);
     this.#infeasible = false;
-    const broken = this.#brokenLimits(measuredRad);
+    let broken = this.#brokenLimits(measuredRad);
+    if (broken === 0 && this.#tool.isOn) broken = this.#brokenByTool();
     if (broken === 0) {
       this.#land();
     } else {
@@ -102,13 +113,34 @@ export class MotionLimiter {
         this.#goal,
         this.#feedRad,
       );
-      repairs |= broken | this.#bound(measuredRad, measuredRadPerS);
+      repairs |= broken | this.#tool.soften(this.#next, this.command, strideRad, changeRad);
+      repairs |= this.#bound(measuredRad, measuredRadPerS);
+      repairs |= this.#tool.limit(this.#next, this.command, strideRad, changeRad);
 
       if (this.#infeasible) this.#brakeAll();
       this.#move();
     }
     this.#goalKnown = true;
     return repairs;
+  }
+
+  /**
+   * One tick on along the last velocity, slower: a path that may go on in the next tick keeps its
+   * direction. Gentler than a stop, and never faster.
+   */
+  coast(measuredRad: RadVec): void {
+    const { motionChangeRadMax, stopJerkRad } = this.#limits;
+    assert(measuredRad.length === this.#next.length, "one measured position per joint");
+    this.#infeasible = false;
+    easeInto(this.#next, this.strideRad, this.changeRad, motionChangeRadMax, stopJerkRad);
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      const change = this.#withinStop(joint, this.#next[joint]!);
+      this.#next[joint] = this.#viable(joint, change, measuredRad[joint]!);
+    }
+    this.#tool.limit(this.#next, this.command, this.strideRad, this.changeRad);
+    this.#move();
+    this.#goalKnown = false;
+    this.#chase.forget();
   }
 
   /** One tick of the stop: every joint as hard as its stop limits, to rest, and then no further. */
@@ -194,6 +226,13 @@ export class MotionLimiter {
   #strideTo(joint: number): number {
     const goal = this.#goal[joint]!;
     return this.#limits.isVelocity[joint] === 1 ? goal : goal - this.command[joint]!;
+  }
+
+  #brokenByTool(): number {
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      this.#next[joint] = this.#strideTo(joint) - this.strideRad[joint]!;
+    }
+    return this.#tool.brokenBy(this.#next, this.command, this.strideRad);
   }
 
   #land(): void {

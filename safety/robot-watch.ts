@@ -16,8 +16,8 @@ export const OVERSPEED_RATIO = 1.25;
 /** Samples in a row that speed or effort must lie over their limits. */
 export const OVER_SAMPLES = 3;
 /**
- * Each sample moves the filtered velocity by this share of what is missing: four samples of delay. A
- * soft servo with a payload swings to 1.27 of its fastest command for a few samples.
+ * Each sample moves the filtered velocity by this share of what is missing: four samples of delay.
+ * A soft servo with a payload swings to 1.27 of its fastest command for a few samples.
  */
 const SPEED_FILTER_SHARE = 0.25;
 /** A device that clips its own effort reports the limit itself, and what rounding adds. */

@@ -28,6 +28,11 @@ function taperSum(first: number, shrink: number): number {
   return (steps + 1) * first - (shrink * steps * (steps + 1)) / 2;
 }
 
+/** What the steps after `first` add up to. */
+export function taperRest(first: number, shrink: number): number {
+  return taperSum(first, shrink) - first;
+}
+
 /** The change of the coming tick that stops soonest: it eases off in time to end at rest. */
 export function brakeChange(
   strideRad: number,
@@ -39,6 +44,32 @@ export function brakeChange(
   if (strideRad > 0) wanted = -Math.min(changeRadMax, taperFrom(strideRad, jerkRad));
   if (strideRad < 0) wanted = Math.min(changeRadMax, taperFrom(-strideRad, jerkRad));
   return clamp(wanted, changeRad - jerkRad, changeRad + jerkRad);
+}
+
+/** A brake that takes the same share of every joint's stride: a path keeps its direction. */
+export function easeInto(
+  out: Float64Array,
+  strideRad: Float64Array,
+  changeRad: Float64Array,
+  changeRadMax: Float64Array,
+  jerkRad: Float64Array,
+): void {
+  let share = 1;
+  for (let joint = 0; joint < out.length; joint += 1) {
+    const stride = Math.abs(strideRad[joint]!);
+    if (stride === 0) continue;
+    const most = Math.min(changeRadMax[joint]!, taperFrom(stride, jerkRad[joint]!));
+    if (share * stride > most) share = most / stride;
+  }
+  let part = 1;
+  for (let joint = 0; joint < out.length; joint += 1) {
+    const turn = Math.abs(share * strideRad[joint]! + changeRad[joint]!);
+    if (turn * part > jerkRad[joint]!) part = jerkRad[joint]! / turn;
+  }
+  for (let joint = 0; joint < out.length; joint += 1) {
+    const wanted = -share * strideRad[joint]!;
+    out[joint] = changeRad[joint]! + part * (wanted - changeRad[joint]!);
+  }
 }
 
 export class StopProfile {

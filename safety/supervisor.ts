@@ -36,6 +36,7 @@ const warningMask = faultMask((row) => row.severity === "warning");
 const latchMask = faultMask((row) => row.severity === "latch");
 const stopMask = faultMask((row) => row.severity === "stop");
 const motionlessMask = faultMask((row) => row.motion === "none");
+const reducedMask = faultMask((row) => row.motion === "reduced");
 const keptMask = faultMask((row) => row.clear !== "whenClear");
 const resetMask = faultMask((row) => row.clear === "onOperator");
 /** Faults that count while nothing may move. */
@@ -109,6 +110,10 @@ export class Supervisor {
   /** The mode may move, and no active fault forbids it. The tick's own reason must be Ok too. */
   get allowsMotion(): boolean {
     return mayMove(this.#mode) && (this.#active & motionlessMask) === 0;
+  }
+  /** A fault leaves the robot only reduced motion. */
+  get reducesMotion(): boolean {
+    return (this.#active & reducedMask) !== 0;
   }
   /** A stop or a shutdown that nobody has reset. True from the cue on, before the next step. */
   get stopRequested(): boolean {

@@ -94,6 +94,12 @@ export type SimProfile = {
   readonly payloadKgMax: number;
 };
 
+/** Corners of a box in the base frame. */
+export type WorkspaceBox = {
+  readonly minM: readonly [number, number, number];
+  readonly maxM: readonly [number, number, number];
+};
+
 export type RobotProfile = {
   readonly name: string;
   readonly description: string;
@@ -116,6 +122,10 @@ export type RobotProfile = {
     readonly startMismatch: StartMismatchRule;
     /** How many ticks in a row a following error must last to be a fault. */
     readonly followingErrorTicks: number;
+    /** Box in the base frame that the tool stays in. Absent: wherever the joints may go. */
+    readonly workspace?: WorkspaceBox;
+    /** Absent: as fast as the joints may be. Reduced motion has a limit of its own. */
+    readonly toolSpeedMPerSMax?: number;
   };
   readonly state: {
     /** Validity of proprioception. */

@@ -150,6 +150,7 @@ export class ControlCore {
     if (reason === Reason.StartMismatch) {
       this.actions.voidActive(Evidence.RejectedStartMismatch, nowNs);
     }
+    this.gate.reduceSpeed(this.supervisor.reducesMotion);
     if (this.supervisor.started) this.gate.rearm(this.state);
     if (this.supervisor.epochRaised) this.beginEpoch(nowNs);
   }

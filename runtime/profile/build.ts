@@ -54,6 +54,7 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     gate: {
       startMismatch: choice(tree, "/gate/start_mismatch", ["refuse", "ramp"]),
       followingErrorTicks: tree.number("/gate/following_error_ticks"),
+      ...buildToolLimits(tree),
     },
     state: {
       validityNs: ns(tree, "/state/validity_ms"),
@@ -63,6 +64,22 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     policy: buildPolicy(tree),
     supervisor: buildSupervisor(tree),
     sim: tree.has("/sim") ? buildSim(tree, modelXml, modelPath) : undefined,
+  };
+}
+
+function buildToolLimits(tree: Tree): Partial<RobotProfile["gate"]> {
+  const at = "/gate/workspace";
+  const speed = "/gate/tool_speed_m_per_s_max";
+  return {
+    ...(tree.has(at)
+      ? {
+          workspace: {
+            minM: triple(tree.numbers(`${at}/min_m`)),
+            maxM: triple(tree.numbers(`${at}/max_m`)),
+          },
+        }
+      : {}),
+    ...(tree.has(speed) ? { toolSpeedMPerSMax: tree.number(speed) } : {}),
   };
 }
 

@@ -71,7 +71,12 @@ test("a checked robot has every field of its file", () => {
     toolWxyz: [1, 0, 0, 0],
     gripper: "second",
     sources: [sourceOfTwo],
-    gate: { startMismatch: "refuse", followingErrorTicks: 20 },
+    gate: {
+      startMismatch: "refuse",
+      followingErrorTicks: 20,
+      workspace: { minM: [-0.5, -0.4, 0], maxM: [0.5, 0.4, 0.6] },
+      toolSpeedMPerSMax: 1.5,
+    },
     state: { validityNs: 14_000_000, windowNs: 200_000_000, qualityRatioMin: 0.5 },
     policy: {
       hz: 20,

@@ -20,6 +20,7 @@ export function checkRobot(tree: Tree): void {
   checkUnit(tree, "/tool/orientation_wxyz");
   checkJointName(tree, "/tool/parent", joints);
   checkJointName(tree, "/gripper", joints);
+  checkWorkspace(tree);
   checkSources(tree, joints);
   checkTimes(tree);
   checkSim(tree, joints);
@@ -47,6 +48,21 @@ function checkJoints(tree: Tree): string[] {
     names.push(tree.text(`${joint}/name`));
   }
   return names;
+}
+
+/** Walls in order, and a tool whose place is known: a wheel's is not. */
+function checkWorkspace(tree: Tree): void {
+  const at = "/gate/workspace";
+  if (!tree.has(at)) return;
+  for (const axis of [0, 1, 2]) {
+    checkAbove(tree, `${at}/min_m/${axis}`, `${at}/max_m/${axis}`);
+  }
+  for (const joint of tree.each("/joints")) {
+    if (tree.text(`${joint}/command`) === "velocity") {
+      const name = show(tree.text(`${joint}/name`));
+      tree.report(at, "a robot of position joints", `${name}, a velocity joint`);
+    }
+  }
 }
 
 function checkJointName(tree: Tree, pointer: string, joints: readonly string[]): void {

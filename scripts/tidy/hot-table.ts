@@ -12,6 +12,7 @@ export const HOT_PREFIXES: readonly string[] = [
   "safety/chase.ts",
   "safety/motion-limiter.ts",
   "safety/robot-watch.ts",
+  "safety/tool-guard.ts",
   "safety/command-sink.ts",
 ];
 
