@@ -20,6 +20,8 @@ const SHORT_RAD = 1e-8;
 const TRIES_MAX = 16;
 /** Share of a tick's stride at full speed from which a way is worth a straight line. */
 const WALK_STRIDE_SHARE = 0.25;
+/** And below which there is no way left that could have a direction. */
+const STAND_STRIDE_SHARE = 1e-6;
 
 export class Chase {
   readonly #limits: JointLimits;
@@ -105,17 +107,17 @@ export class Chase {
 
   #measureWay(command: Float64Array, goal: Float64Array, feedRad: Float64Array): void {
     const { isVelocity, jointCount, strideRadMax } = this.#limits;
-    let far = false;
+    let longest = 0;
     let moving = false;
     for (let joint = 0; joint < jointCount; joint += 1) {
       if (isVelocity[joint] === 1) continue;
       const way = goal[joint]! - command[joint]! - feedRad[joint]!;
       this.#wayRad[joint] = way;
-      if (Math.abs(way) > WALK_STRIDE_SHARE * strideRadMax[joint]!) far = true;
+      longest = Math.max(longest, Math.abs(way) / strideRadMax[joint]!);
       if (feedRad[joint] !== 0) moving = true;
     }
-    if (far) this.#walking = true;
-    else if (moving) this.#walking = false;
+    if (longest > WALK_STRIDE_SHARE) this.#walking = true;
+    else if (moving || longest < STAND_STRIDE_SHARE) this.#walking = false;
   }
 
   /** One joint by itself, within its own limits. */

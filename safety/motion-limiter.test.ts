@@ -188,6 +188,20 @@ test("a joint that can still stop at a new goal does, whatever the other joints 
   expect(worstRad).toBeLessThan(1e-9);
 });
 
+test("a command that passes its goals exactly, in motion, comes back to them", () => {
+  const limiter = limiterAt([testJoint(), testJoint()], 0, 0);
+  follow(limiter, 1, 0); // a jump, and the next tick asks for what that tick reached
+  const goal = [...limiter.command];
+  for (let tick = 0; tick < 20; tick += 1) {
+    const before = [...limiter.changeRad];
+    follow(limiter, ...goal);
+    for (const [joint, change] of limiter.changeRad.entries()) {
+      expect(Math.abs(change - before[joint]!)).toBeLessThanOrEqual(600 * DT ** 3 + 1e-12);
+    }
+  }
+  expect([...limiter.command]).toEqual(goal);
+});
+
 test("the bits say which limits a step would have broken", () => {
   const bits = (target: number, measured = 0, joint = testJoint()) =>
     followAt(limiterAt([joint], 0), [target], [measured]);

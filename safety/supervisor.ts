@@ -136,6 +136,20 @@ export class Supervisor {
     return this.#latchedBy;
   }
 
+  /** How long a fault has lasted in this phase, less what was forgiven. */
+  heldNs(fault: Fault): number {
+    assert(fault >= 0 && fault < FAULT_COUNT, "the fault has a row");
+    return this.#heldNs[fault]!;
+  }
+  /** Stops by faults since a person last looked at a latch. */
+  get relapses(): number {
+    return this.#relapseCount;
+  }
+  /** STARTING remembers a start until nothing is missing. */
+  get remembersStart(): boolean {
+    return this.#mode === Mode.Starting && this.#startWanted;
+  }
+
   /** What the last step missed, for the status line; Ok when only a person is waited for. */
   waitingFor(): Reason {
     return this.#reason;
