@@ -219,8 +219,6 @@ test("our own mistakes end the thread", () => {
   one.tick -= 1;
   expect(() => one.hold()).toThrow("one approval per tick, in order");
   expect(() => new SafetyGate(testProfile(), 0.5)).toThrow("the schema fingerprint");
-  const sits = testProfile([testJoint()], { safeAction: "sit" });
-  expect(() => new SafetyGate(sits, 1)).toThrow("the safe action is one this gate has");
   const hasty = testProfile([testJoint()], {
     gate: { startMismatch: "refuse", followingErrorTicks: 0 },
   });

@@ -24,6 +24,7 @@ import { Fault } from "./faults.ts";
 import { JointLimits } from "./limits.ts";
 import { MotionLimiter } from "./motion-limiter.ts";
 import { RobotWatch } from "./robot-watch.ts";
+import { SafeAction } from "./safe-action.ts";
 import { ToolGuard } from "./tool-guard.ts";
 
 declare const approval: unique symbol;
@@ -46,6 +47,7 @@ export class SafetyGate {
   readonly #droopRad: Float64Array;
   readonly #startMismatchRadMax: Float64Array;
   readonly #watch: RobotWatch;
+  readonly #safe: SafeAction;
   readonly #approved: ApprovedCommand;
   #mintedTick = -1;
   #spent = true;
@@ -54,6 +56,8 @@ export class SafetyGate {
   #holding = false;
   /** The limiter walks from a start mismatch to the chunk that caused it. */
   #ramping = false;
+  /** Motion is only allowed at reduced tool speed. */
+  #isReduced = false;
   /** Ticks without a decision that may still pass before the gate brakes. */
   #coastLeft = 0;
   #judgedOk = false;
@@ -61,7 +65,6 @@ export class SafetyGate {
   /** `schemaFingerprint` is that of the robot's own command space. Set-up only. */
   constructor(profile: RobotProfile, schemaFingerprint: number) {
     const { joints } = profile;
-    assert(profile.safeAction === "hold", "the safe action is one this gate has");
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
     this.#limits = new JointLimits(profile);
     this.#tool = new ToolGuard(profile, this.#limits);
@@ -73,6 +76,7 @@ export class SafetyGate {
     this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
     this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
     this.#watch = new RobotWatch(profile);
+    this.#safe = new SafeAction(profile, this.#limits);
     const record = new Float64Array(commandSlotCount(joints.length));
     this.#approved = new CommandView(record, joints.length) as ApprovedCommand;
     this.command = this.#approved.values;
@@ -89,7 +93,7 @@ export class SafetyGate {
 
   /** In the coming motion the tool stays below the reduced speed, or below the profile's own. */
   reduceSpeed(isReduced: boolean): void {
-    this.#tool.slowDown(isReduced);
+    this.#isReduced = isReduced;
   }
 
   /**
@@ -154,6 +158,8 @@ export class SafetyGate {
     if (!this.#seeded) this.#seed(state);
     this.#holding = false;
     this.#coastLeft = this.#coastTicks;
+    this.#safe.forget();
+    this.#tool.slowDown(this.#isReduced);
     let repairs = this.#limiter.follow(action.values, state.positionRad, state.velocityRadPerS);
     if (this.#ramping) {
       repairs |= RepairBit.StartRamp;
@@ -170,10 +176,10 @@ export class SafetyGate {
   }
 
   /**
-   * The safe action: brakes the command to rest within stop limits, then repeats it; a profile may
-   * let it coast for a few ticks first, when only a decision is missing. The measured
-   * position is not followed: gravity would walk the arm. Before the gate ever knew where the
-   * robot is, there is no command to hold, and the kind is None.
+   * The safe action of the mode: brakes the command to rest within stop limits, and then does what
+   * the profile says. It may coast for a few ticks first, when only a decision is missing. A hold
+   * does not follow the measured position: gravity would walk the arm. Before the gate ever knew
+   * where the robot is, there is no command to hold, and the kind is None.
    */
   approveSafe(
     state: StateView,
@@ -187,14 +193,17 @@ export class SafetyGate {
     if (coasts) {
       this.#coastLeft -= 1;
       this.#limiter.coast(state.positionRad);
-    } else if (this.#seeded) {
-      this.#coastLeft = 0;
-      this.#limiter.brake();
     }
-    this.#holding = this.#seeded && this.#limiter.atRest;
+    let kind: CommandKind = this.#seeded ? CommandKind.Hold : CommandKind.None;
+    if (this.#seeded && !coasts) {
+      this.#coastLeft = 0;
+      this.#tool.slowDown(true);
+      kind = this.#safe.step(this.#limiter, state, mode, this.#sees(state, reason, nowNs));
+    }
+    this.#holding = this.#seeded && this.#limiter.atRest && this.#safe.stays;
     this.#ramping = false;
     const { record } = this.#approved;
-    record[CommandSlot.kind] = this.#seeded ? CommandKind.Hold : CommandKind.None;
+    record[CommandSlot.kind] = kind;
     record[CommandSlot.epoch] = state.epoch;
     record[CommandSlot.seq] = 0;
     record[CommandSlot.row] = 0;
@@ -216,6 +225,7 @@ export class SafetyGate {
   rearm(state: StateView): void {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     if (!allFinite(state.positionRad) || !this.#limiter.atRest) return;
+    this.#safe.forget();
     if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
   }
 

@@ -64,7 +64,7 @@ test("a checked robot has every field of its file", () => {
     controlHz: 200,
     periodNs: 5_000_000,
     powerCut: "falls",
-    safeAction: "hold",
+    safeActions: { degraded: "hold", stop: "hold", latch: "hold" },
     joints: 2,
     toolParent: "second",
     toolM: [0, 0, 0.2],

@@ -21,6 +21,7 @@ export function checkRobot(tree: Tree): void {
   checkJointName(tree, "/tool/parent", joints);
   checkJointName(tree, "/gripper", joints);
   checkWorkspace(tree);
+  checkSafeActions(tree, joints);
   checkSources(tree, joints);
   checkTimes(tree);
   checkSim(tree, joints);
@@ -48,6 +49,30 @@ function checkJoints(tree: Tree): string[] {
     names.push(tree.text(`${joint}/name`));
   }
   return names;
+}
+
+/** An action brings what it needs, and what no action needs is not there. */
+function checkSafeActions(tree: Tree, joints: readonly string[]): void {
+  const actions = ["stop", "latch"].map((severity) => tree.text(`/safe_actions/${severity}`));
+  for (const [action, key] of [
+    ["sit", "/sit_ms"],
+    ["land", "/land"],
+  ] as const) {
+    const isAsked = actions.includes(action);
+    if (isAsked && !tree.has(key)) tree.report(key, `this key where an action is ${action}`);
+    if (!isAsked && tree.has(key)) tree.report(key, `this key only where an action is ${action}`);
+  }
+  checkJointName(tree, "/land/joint", joints);
+  const name = tree.text("/land/joint");
+  const joint = tree.each("/joints").find((each) => tree.text(`${each}/name`) === name);
+  if (joint === undefined || name === "") return;
+  if (tree.text(`${joint}/command`) === "position") {
+    tree.report("/land/joint", "a velocity joint", `${show(name)}, a position joint`);
+  }
+  const limit = tree.number(`${joint}/velocity_rad_per_s_max`);
+  if (tree.number("/land/velocity_rad_per_s") > limit) {
+    tree.report("/land/velocity_rad_per_s", `at most the joint's velocity (${limit})`);
+  }
 }
 
 /** Walls in order, and a tool whose place is known: a wheel's is not. */

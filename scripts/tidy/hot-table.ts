@@ -13,6 +13,7 @@ export const HOT_PREFIXES: readonly string[] = [
   "safety/motion-limiter.ts",
   "safety/robot-watch.ts",
   "safety/tool-guard.ts",
+  "safety/safe-action.ts",
   "safety/command-sink.ts",
 ];
 
