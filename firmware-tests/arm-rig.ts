@@ -35,6 +35,8 @@ export function startingAt(robot: RobotProfile, poseRad: Float64Array): RobotPro
 export class ArmRig {
   readonly core: ControlCore;
   readonly stats: RunStats;
+  /** A person's acts, one a tick, after the start that every rig begins with. */
+  readonly cues: OperatorCue[] = [];
   readonly #robot: RobotProfile;
   readonly #backend: SimBackend;
   readonly #truth: TaskTruth;
@@ -108,7 +110,7 @@ export class ArmRig {
   }
 
   #startOnce(): OperatorCue {
-    if (this.#started) return OperatorCue.None;
+    if (this.#started) return this.cues.shift() ?? OperatorCue.None;
     this.#started = true;
     return OperatorCue.Start;
   }
