@@ -91,7 +91,6 @@ export class MotionLimiter {
     for (let joint = 0; joint < jointCount; joint += 1) {
       this.command[joint] = isVelocity[joint] === 1 ? 0 : measuredRad[joint]!;
     }
-    this.#infeasible = false;
   }
 
   /** One tick towards the target. Returns the bits of what had to be repaired. */

@@ -121,6 +121,24 @@ test("a tool that is limited still walks a jump in a straight line, to its end",
   expect(ticks * DT).toBeGreaterThan(0.5);
 });
 
+test("a tool that is limited goes on evenly, a little below its limit", () => {
+  const { limiter, follow } = limiterOf(so101, true);
+  const goal = so101.joints.map((joint) => joint.homeRad);
+  goal[0] = 1.8;
+  let last = toolOf(so101, limiter.command);
+  const speeds: number[] = [];
+  for (let tick = 0; tick < 200; tick += 1) {
+    follow(goal);
+    const now = toolOf(so101, limiter.command);
+    speeds.push(Math.hypot(now[0] - last[0], now[1] - last[1], now[2] - last[2]) / DT);
+    last = now;
+  }
+  // It speeds up within 0.15 s, and 1.8 rad last far longer.
+  const even = speeds.slice(30);
+  expect(Math.max(...even)).toBeLessThanOrEqual(0.25 * 0.92 + EPSILON);
+  expect(Math.min(...even)).toBeGreaterThan(0.25 * 0.92 - 0.005);
+});
+
 test("slowed down in full motion, the tool brakes as a stop does until it is slow", () => {
   const { guard, limiter, follow } = limiterOf(so101);
   const goal = so101.joints.map((joint) => joint.homeRad);
