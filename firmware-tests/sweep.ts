@@ -11,8 +11,8 @@ import type { Instant } from "../runtime/contracts/units.ts";
 import type { ChunkWriter, PolicyContext } from "../runtime/policy/context.ts";
 
 /**
- * Below the gate's own limit, so that the corners of the speed are within its reach. With 0.9 a soft
- * servo that carries a payload runs out of torque and swings to 1.27 of its speed: overspeed.
+ * Below the gate's own limit, so that the corners of the speed are within its reach. With 0.9 a
+ * soft servo with a payload runs out of torque and swings to 1.27 of its speed: overspeed.
  */
 const ACCELERATION_SHARE = 0.7;
 
