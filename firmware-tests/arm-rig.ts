@@ -71,9 +71,13 @@ export class ArmRig {
       evidence: new EvidenceLog(),
       deadlineIsFault: false,
     });
-    const beforeNs = instant(-robot.periodNs / 2);
-    this.#backend.advanceTo(beforeNs);
-    this.#backend.activate(beforeNs);
+    const { periodNs } = robot;
+    this.#backend.advanceTo(instant(-2.5 * periodNs));
+    this.#backend.activate(instant(-2.5 * periodNs));
+    for (let look = 2; look > 0; look -= 1) {
+      this.core.look(instant(-look * periodNs));
+      this.#backend.advanceTo(instant((0.5 - look) * periodNs));
+    }
     this.core.prime(instant(0));
   }
 

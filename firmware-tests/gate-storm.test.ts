@@ -117,10 +117,19 @@ function moveRobot(
   }
 }
 
+/** A pose that no robot can have is never taken for the place where a command begins. */
+function isPossible(state: StateView, arm: readonly JointProfile[]): boolean {
+  return arm.every(({ positionRadMin, positionRadMax, droopRad }, joint) => {
+    const rad = state.positionRad[joint]!;
+    return rad >= positionRadMin - droopRad - 0.02 && rad <= positionRadMax + droopRad + 0.02;
+  });
+}
+
 function storm(seed: number) {
   const random = new SeededRandom(seed);
   const arm = drawArm(random);
-  const profile = testProfile(arm, { toolParent: "base" });
+  const base = testProfile(arm, { toolParent: "base" });
+  const profile = { ...base, supervisor: { ...base.supervisor, startsIn: "Running" as const } };
   const gate = new SafetyGate(profile, 1);
   const action = new ActionSample(arm.length);
   const policy = new HostilePolicy(random, arm);
@@ -142,7 +151,8 @@ function storm(seed: number) {
     reasons.add(reason);
     if (gate.atRest && gate.seeded && random.next() < 0.2) {
       gate.rearm(state);
-      if (oracles.some((oracle, joint) => oracle.lost(state.positionRad[joint]!))) {
+      const isLost = oracles.some((oracle, joint) => oracle.lost(state.positionRad[joint]!));
+      if (isLost && isPossible(state, arm)) {
         for (const [joint, oracle] of oracles.entries()) oracle.reseed(state.positionRad[joint]!);
       }
     }

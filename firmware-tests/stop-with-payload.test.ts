@@ -70,9 +70,10 @@ function stopInSweep(joint: number) {
   });
   rig.tick();
   const dt = PERIOD_S;
-  const oracles = robot.joints.map((each, index) => new JointOracle(each, dt, from[index]!));
   const seen = { fastestRadPerS: 0, outsideRad: 0, trailRad: 0 };
   let lastRad = rig.commandRad();
+  const begun = lastRad;
+  const oracles = robot.joints.map((each, index) => new JointOracle(each, dt, begun[index]!));
   const tick = (isStopped: boolean): void => {
     rig.tick();
     const commandRad = rig.commandRad();

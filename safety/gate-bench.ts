@@ -27,7 +27,10 @@ export class GateBench {
   repairs = -1;
 
   constructor(joints: readonly JointProfile[], changes: Partial<RobotProfile> = {}) {
-    this.profile = testProfile(joints, changes);
+    // In RUNNING from the first tick, one sample says where the robot is: most tests begin there.
+    const base = testProfile(joints);
+    const supervisor = { ...base.supervisor, startsIn: "Running" as const };
+    this.profile = { ...base, supervisor, ...changes };
     this.gate = new SafetyGate(this.profile, FINGERPRINT);
     this.action = new ActionSample(joints.length);
     this.action.schemaFingerprint = FINGERPRINT;

@@ -56,7 +56,7 @@ test("hold brakes first: from full speed within stop limits, on past where it wa
 });
 
 test("a gap may coast for its ticks: slower each tick, shown, and then it brakes", () => {
-  const supervisor = { ...testProfile().supervisor, coastTicks: 3 };
+  const supervisor = { ...testProfile().supervisor, startsIn: "Running" as const, coastTicks: 3 };
   const joint = testJoint({ leadNs: milliseconds(500) });
   const one = new GateBench([joint, joint], { supervisor }).measure(0, 0);
   for (let tick = 0; tick < 60; tick += 1) one.measure(...one.move(1.8, 0.9));
@@ -78,7 +78,7 @@ test("a gap may coast for its ticks: slower each tick, shown, and then it brakes
 });
 
 test("only a missing decision coasts, only in motion, and each gap anew", () => {
-  const supervisor = { ...testProfile().supervisor, coastTicks: 2 };
+  const supervisor = { ...testProfile().supervisor, startsIn: "Running" as const, coastTicks: 2 };
   const one = new GateBench([testJoint({ leadNs: milliseconds(500) })], { supervisor }).measure(0);
   const run = () => {
     for (let tick = 0; tick < 30; tick += 1) one.measure(one.move(1.8)[0]!);

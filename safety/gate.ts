@@ -23,6 +23,7 @@ import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
 import { JointLimits } from "./limits.ts";
 import { MotionLimiter } from "./motion-limiter.ts";
+import { PoseCheck } from "./pose-check.ts";
 import { RobotWatch } from "./robot-watch.ts";
 import { SafeAction } from "./safe-action.ts";
 import { ToolGuard } from "./tool-guard.ts";
@@ -46,6 +47,7 @@ export class SafetyGate {
   readonly #coastTicks: number;
   readonly #droopRad: Float64Array;
   readonly #startMismatchRadMax: Float64Array;
+  readonly #pose: PoseCheck;
   readonly #watch: RobotWatch;
   readonly #safe: SafeAction;
   readonly #approved: ApprovedCommand;
@@ -76,6 +78,7 @@ export class SafetyGate {
     this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
     this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
     this.#watch = new RobotWatch(profile);
+    this.#pose = new PoseCheck(profile, this.#limits);
     this.#safe = new SafeAction(profile, this.#limits);
     const record = new Float64Array(commandSlotCount(joints.length));
     this.#approved = new CommandView(record, joints.length) as ApprovedCommand;
@@ -102,6 +105,7 @@ export class SafetyGate {
    */
   judge(action: ActionSample, state: StateView): Reason {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
+    this.#pose.observe(state);
     const reason = this.#judge(action, state);
     this.#judgedOk = reason === Reason.Ok;
     return reason;
@@ -109,6 +113,8 @@ export class SafetyGate {
 
   #judge(action: ActionSample, state: StateView): Reason {
     if (!allFinite(state.positionRad)) return Reason.LowQuality;
+    // The first motion begins where the robot is: only if that is known.
+    if (!this.#seeded && !this.#pose.trusted) return Reason.LowQuality;
     if (action.schemaFingerprint !== this.#fingerprint) return Reason.SchemaMismatch;
     const { jointCount } = this.#limits;
     if (action.width !== jointCount || action.values.length !== jointCount) {
@@ -141,6 +147,7 @@ export class SafetyGate {
    */
   watch(state: StateView, reason: Reason): number {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
+    if (!isBlind(reason)) this.#pose.observe(state);
     const faults = this.#limiter.infeasible ? 1 << Fault.GateInfeasible : 0;
     if (isBlind(reason) || (reason === Reason.Stop && !this.#holding)) return faults;
     return faults | this.#watch.judge(state, this.#seeded && !this.#holding);
@@ -188,7 +195,8 @@ export class SafetyGate {
     nowNs: Instant,
     mode: Mode,
   ): ApprovedCommand {
-    if (!this.#seeded && this.#sees(state, reason, nowNs)) this.#seed(state);
+    if (!isBlind(reason)) this.#pose.observe(state);
+    if (!this.#seeded && this.#pose.trusted && this.#sees(state, reason, nowNs)) this.#seed(state);
     const coasts = this.#mayCoast(reason, mode);
     if (coasts) {
       this.#coastLeft -= 1;
@@ -224,7 +232,9 @@ export class SafetyGate {
    */
   rearm(state: StateView): void {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
-    if (!allFinite(state.positionRad) || !this.#limiter.atRest) return;
+    this.#pose.observe(state);
+    if (!this.#limiter.atRest) return;
+    if (!this.#seeded ? !this.#pose.trusted : !this.#pose.possible) return;
     this.#safe.forget();
     if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
   }
