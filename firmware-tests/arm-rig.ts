@@ -35,6 +35,8 @@ export function startingAt(robot: RobotProfile, poseRad: Float64Array): RobotPro
 export class ArmRig {
   readonly core: ControlCore;
   readonly stats: RunStats;
+  /** A person's acts, one a tick, after the start that every rig begins with. */
+  readonly cues: OperatorCue[] = [];
   readonly #robot: RobotProfile;
   readonly #backend: SimBackend;
   readonly #truth: TaskTruth;
@@ -69,9 +71,13 @@ export class ArmRig {
       evidence: new EvidenceLog(),
       deadlineIsFault: false,
     });
-    const beforeNs = instant(-robot.periodNs / 2);
-    this.#backend.advanceTo(beforeNs);
-    this.#backend.activate(beforeNs);
+    const { periodNs } = robot;
+    this.#backend.advanceTo(instant(-2.5 * periodNs));
+    this.#backend.activate(instant(-2.5 * periodNs));
+    for (let look = 2; look > 0; look -= 1) {
+      this.core.look(instant(-look * periodNs));
+      this.#backend.advanceTo(instant((0.5 - look) * periodNs));
+    }
     this.core.prime(instant(0));
   }
 
@@ -108,7 +114,7 @@ export class ArmRig {
   }
 
   #startOnce(): OperatorCue {
-    if (this.#started) return OperatorCue.None;
+    if (this.#started) return this.cues.shift() ?? OperatorCue.None;
     this.#started = true;
     return OperatorCue.Start;
   }

@@ -12,7 +12,8 @@ import { testProfile, testState } from "./fixture.ts";
 import type { ApprovedCommand } from "./gate.ts";
 import { SafetyGate } from "./gate.ts";
 
-const profile = testProfile();
+const base = testProfile();
+const profile = { ...base, supervisor: { ...base.supervisor, startsIn: "Running" as const } };
 const state = testState(profile, [0.5]);
 
 function exit() {

@@ -66,6 +66,9 @@ test("the design's persistence stands in the rows", () => {
     policy_slow: "never",
     main_slow: "never",
     suspended: "at_once",
+    gate_infeasible: "at_once",
+    overspeed: "at_once",
+    overload: "at_once",
   });
 });
 

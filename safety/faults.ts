@@ -26,6 +26,9 @@ export const Fault = {
   PolicySlow: 14,
   MainSlow: 15,
   Suspended: 16,
+  GateInfeasible: 17,
+  Overspeed: 18,
+  Overload: 19,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -74,6 +77,11 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   PolicySlow:     ["policy_slow",     "degraded", "reduced", "never",     "whenClear",    "policy"],
   MainSlow:       ["main_slow",       "warning",  "full",    "never",     "whenClear",    "host"],
   Suspended:      ["suspended",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
+  // The gate brakes in the tick in which it finds that its limits contradict each other.
+  GateInfeasible: ["gate_infeasible", "stop",     "none",    "at_once",   "whenClear",    "robot"],
+  // The gate has already counted its samples.
+  Overspeed:      ["overspeed",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
+  Overload:       ["overload",        "stop",     "none",    "at_once",   "whenClear",    "robot"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {

@@ -42,7 +42,7 @@ export function testProfile(
     controlHz: 200,
     periodNs: milliseconds(5),
     powerCut: "safe",
-    safeAction: "hold",
+    safeActions: { degraded: "hold", stop: "hold", latch: "hold" },
     joints,
     toolParent: "joint",
     toolM: [0, 0, 0],

@@ -15,13 +15,18 @@ import {
   commandSlotCount,
   repairNames,
 } from "../runtime/contracts/command.ts";
-import type { Mode } from "../runtime/contracts/mode.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
 import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
-import { JointLimits, MotionLimiter } from "./limits.ts";
+import { JointLimits } from "./limits.ts";
+import { MotionLimiter } from "./motion-limiter.ts";
+import { PoseCheck } from "./pose-check.ts";
+import { RobotWatch } from "./robot-watch.ts";
+import { SafeAction } from "./safe-action.ts";
+import { ToolGuard } from "./tool-guard.ts";
 
 declare const approval: unique symbol;
 /** A command that passed the gate this tick. Only this file may cast to it; tidy enforces that. */
@@ -34,21 +39,17 @@ export class SafetyGate {
   readonly repairCounts = new Float64Array(repairNames.length);
 
   readonly #limits: JointLimits;
+  readonly #tool: ToolGuard;
   readonly #limiter: MotionLimiter;
   readonly #fingerprint: number;
   readonly #validityNs: number;
   readonly #ramps: boolean;
+  readonly #coastTicks: number;
   readonly #droopRad: Float64Array;
   readonly #startMismatchRadMax: Float64Array;
-  readonly #followingErrorRadMax: Float64Array;
-  readonly #followingErrorTicks: number;
-  /** Ticks in a row that each joint's following error lies over its limit. */
-  readonly #followingTicks: Float64Array;
-  readonly #leadTicks: Float64Array;
-  /** Commands of the last ticks, a row of joints each; `#historyTick` counts the rows written. */
-  readonly #history: Float64Array;
-  readonly #historyRows: number;
-  #historyTick = 0;
+  readonly #pose: PoseCheck;
+  readonly #watch: RobotWatch;
+  readonly #safe: SafeAction;
   readonly #approved: ApprovedCommand;
   #mintedTick = -1;
   #spent = true;
@@ -57,29 +58,28 @@ export class SafetyGate {
   #holding = false;
   /** The limiter walks from a start mismatch to the chunk that caused it. */
   #ramping = false;
+  /** Motion is only allowed at reduced tool speed. */
+  #isReduced = false;
+  /** Ticks without a decision that may still pass before the gate brakes. */
+  #coastLeft = 0;
   #judgedOk = false;
 
   /** `schemaFingerprint` is that of the robot's own command space. Set-up only. */
   constructor(profile: RobotProfile, schemaFingerprint: number) {
     const { joints } = profile;
-    assert(profile.safeAction === "hold", "the safe action is one this gate has");
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
-    assert(profile.gate.followingErrorTicks >= 1, "a following error is counted from one tick");
     this.#limits = new JointLimits(profile);
-    this.#limiter = new MotionLimiter(this.#limits);
+    this.#tool = new ToolGuard(profile, this.#limits);
+    this.#limiter = new MotionLimiter(this.#limits, this.#tool);
     this.#fingerprint = schemaFingerprint;
     this.#validityNs = COMMAND_VALIDITY_PERIODS * profile.periodNs;
+    this.#coastTicks = profile.supervisor.coastTicks;
     this.#ramps = profile.gate.startMismatch === "ramp";
     this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
     this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
-    this.#followingErrorRadMax = Float64Array.from(joints, (joint) => joint.followingErrorRadMax);
-    this.#followingErrorTicks = profile.gate.followingErrorTicks;
-    this.#followingTicks = new Float64Array(joints.length);
-    this.#leadTicks = Float64Array.from(joints, (joint) =>
-      Math.max(1, Math.round(joint.leadNs / profile.periodNs)),
-    );
-    this.#historyRows = this.#leadTicks.reduce((most, ticks) => Math.max(most, ticks), 1);
-    this.#history = new Float64Array(this.#historyRows * joints.length);
+    this.#watch = new RobotWatch(profile);
+    this.#pose = new PoseCheck(profile, this.#limits);
+    this.#safe = new SafeAction(profile, this.#limits);
     const record = new Float64Array(commandSlotCount(joints.length));
     this.#approved = new CommandView(record, joints.length) as ApprovedCommand;
     this.command = this.#approved.values;
@@ -94,12 +94,18 @@ export class SafetyGate {
     return this.#seeded;
   }
 
+  /** In the coming motion the tool stays below the reduced speed, or below the profile's own. */
+  reduceSpeed(isReduced: boolean): void {
+    this.#isReduced = isReduced;
+  }
+
   /**
    * Refuses what no limiter should repair: a measured position that is no number, then schema,
    * width, a value that is no number, and a chunk that would start too far away.
    */
   judge(action: ActionSample, state: StateView): Reason {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
+    this.#pose.observe(state);
     const reason = this.#judge(action, state);
     this.#judgedOk = reason === Reason.Ok;
     return reason;
@@ -107,6 +113,8 @@ export class SafetyGate {
 
   #judge(action: ActionSample, state: StateView): Reason {
     if (!allFinite(state.positionRad)) return Reason.LowQuality;
+    // The first motion begins where the robot is: only if that is known.
+    if (!this.#seeded && !this.#pose.trusted) return Reason.LowQuality;
     if (action.schemaFingerprint !== this.#fingerprint) return Reason.SchemaMismatch;
     const { jointCount } = this.#limits;
     if (action.width !== jointCount || action.values.length !== jointCount) {
@@ -134,27 +142,15 @@ export class SafetyGate {
   }
 
   /**
-   * Faults seen in this tick, a bit each. The following error is judged while the command moves or
-   * a decision is followed; a held robot may droop, and may be moved by hand.
+   * Faults seen in this tick, a bit each: what the last command could not keep, and what the robot
+   * does. A blind tick sees nothing of the robot, and neither counts nor forgets.
    */
   watch(state: StateView, reason: Reason): number {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
-    const blind = isBlind(reason) || reason === Reason.Stop;
-    if (!this.#seeded || this.#holding) {
-      this.#followingTicks.fill(0);
-      return 0;
-    }
-    if (blind) return 0;
-    let faults = 0;
-    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
-      if (this.#limits.isVelocity[joint] === 1) continue;
-      const error = Math.abs(this.#commandAgo(joint) - state.positionRad[joint]!);
-      const over = error > this.#followingErrorRadMax[joint]!;
-      const ticks = over ? this.#followingTicks[joint]! + 1 : 0;
-      this.#followingTicks[joint] = ticks;
-      if (ticks >= this.#followingErrorTicks) faults |= 1 << Fault.FollowingError;
-    }
-    return faults;
+    if (!isBlind(reason)) this.#pose.observe(state);
+    const faults = this.#limiter.infeasible ? 1 << Fault.GateInfeasible : 0;
+    if (isBlind(reason) || (reason === Reason.Stop && !this.#holding)) return faults;
+    return faults | this.#watch.judge(state, this.#seeded && !this.#holding);
   }
 
   /** The decision's row, repaired. `judge` must have found it Ok in this tick. */
@@ -168,13 +164,17 @@ export class SafetyGate {
     assert(this.#judgedOk, "motion is approved only after it was judged Ok");
     if (!this.#seeded) this.#seed(state);
     this.#holding = false;
+    this.#coastLeft = this.#coastTicks;
+    this.#safe.forget();
+    this.#tool.slowDown(this.#isReduced);
     let repairs = this.#limiter.follow(action.values, state.positionRad, state.velocityRadPerS);
     if (this.#ramping) {
       repairs |= RepairBit.StartRamp;
       this.#ramping = !this.#arrived(action.values);
     }
     const { record } = this.#approved;
-    record[CommandSlot.kind] = CommandKind.Motion;
+    const brakes = this.#limiter.infeasible;
+    record[CommandSlot.kind] = brakes ? CommandKind.Brake : CommandKind.Motion;
     record[CommandSlot.epoch] = action.epoch;
     record[CommandSlot.seq] = action.seq;
     record[CommandSlot.row] = action.row;
@@ -183,9 +183,10 @@ export class SafetyGate {
   }
 
   /**
-   * The safe action: brakes the command to rest within stop limits, then repeats it. The measured
-   * position is not followed: gravity would walk the arm. Before the gate ever knew where the
-   * robot is, there is no command to hold, and the kind is None.
+   * The safe action of the mode: brakes the command to rest within stop limits, and then does what
+   * the profile says. It may coast for a few ticks first, when only a decision is missing. A hold
+   * does not follow the measured position: gravity would walk the arm. Before the gate ever knew
+   * where the robot is, there is no command to hold, and the kind is None.
    */
   approveSafe(
     state: StateView,
@@ -194,19 +195,34 @@ export class SafetyGate {
     nowNs: Instant,
     mode: Mode,
   ): ApprovedCommand {
-    if (!this.#seeded && this.#sees(state, reason, nowNs)) this.#seed(state);
-    if (this.#seeded) {
-      this.#limiter.brake();
-      this.#holding = this.#limiter.atRest;
+    if (!isBlind(reason)) this.#pose.observe(state);
+    if (!this.#seeded && this.#pose.trusted && this.#sees(state, reason, nowNs)) this.#seed(state);
+    const coasts = this.#mayCoast(reason, mode);
+    if (coasts) {
+      this.#coastLeft -= 1;
+      this.#limiter.coast(state.positionRad);
     }
+    let kind: CommandKind = this.#seeded ? CommandKind.Hold : CommandKind.None;
+    if (this.#seeded && !coasts) {
+      this.#coastLeft = 0;
+      this.#tool.slowDown(true);
+      kind = this.#safe.step(this.#limiter, state, mode, this.#sees(state, reason, nowNs));
+    }
+    this.#holding = this.#seeded && this.#limiter.atRest && this.#safe.stays;
     this.#ramping = false;
     const { record } = this.#approved;
-    record[CommandSlot.kind] = this.#seeded ? CommandKind.Hold : CommandKind.None;
+    record[CommandSlot.kind] = kind;
     record[CommandSlot.epoch] = state.epoch;
     record[CommandSlot.seq] = 0;
     record[CommandSlot.row] = 0;
     record[CommandSlot.reason] = reason;
-    return this.#mint(state, 0, tick, nowNs, mode);
+    return this.#mint(state, coasts ? RepairBit.Coast : 0, tick, nowNs, mode);
+  }
+
+  /** Only a missing decision, only in motion, and only so often in a row. */
+  #mayCoast(reason: Reason, mode: Mode): boolean {
+    if (reason !== Reason.NoAction || this.#coastLeft === 0 || this.#limiter.atRest) return false;
+    return mode === Mode.Running || mode === Mode.Degraded;
   }
 
   /**
@@ -216,7 +232,10 @@ export class SafetyGate {
    */
   rearm(state: StateView): void {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
-    if (!allFinite(state.positionRad) || !this.#limiter.atRest) return;
+    this.#pose.observe(state);
+    if (!this.#limiter.atRest) return;
+    if (!this.#seeded ? !this.#pose.trusted : !this.#pose.possible) return;
+    this.#safe.forget();
     if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
   }
 
@@ -244,7 +263,7 @@ export class SafetyGate {
     this.#spent = false;
     this.#judgedOk = false;
     this.#count(repairs);
-    this.#remember();
+    this.#watch.remember(this.#limiter.command);
     const { record } = this.#approved;
     record[CommandSlot.tick] = tick;
     record[CommandSlot.stampNs] = nowNs;
@@ -269,22 +288,7 @@ export class SafetyGate {
     for (let joint = 0; joint < this.command.length; joint += 1) {
       this.command[joint] = this.#limiter.command[joint]!;
     }
-    for (let row = 0; row < this.#historyRows; row += 1) this.#remember();
-  }
-
-  #remember(): void {
-    const { jointCount } = this.#limits;
-    const row = (this.#historyTick % this.#historyRows) * jointCount;
-    for (let joint = 0; joint < jointCount; joint += 1) {
-      this.#history[row + joint] = this.#limiter.command[joint]!;
-    }
-    this.#historyTick += 1;
-  }
-
-  /** The command that the robot should have reached by now. */
-  #commandAgo(joint: number): number {
-    const row = (this.#historyTick - this.#leadTicks[joint]!) % this.#historyRows;
-    return this.#history[row * this.#limits.jointCount + joint]!;
+    this.#watch.begin(this.#limiter.command);
   }
 
   #sees(state: StateView, reason: Reason, nowNs: Instant): boolean {

@@ -36,6 +36,7 @@ const warningMask = faultMask((row) => row.severity === "warning");
 const latchMask = faultMask((row) => row.severity === "latch");
 const stopMask = faultMask((row) => row.severity === "stop");
 const motionlessMask = faultMask((row) => row.motion === "none");
+const reducedMask = faultMask((row) => row.motion === "reduced");
 const keptMask = faultMask((row) => row.clear !== "whenClear");
 const resetMask = faultMask((row) => row.clear === "onOperator");
 /** Faults that count while nothing may move. */
@@ -110,6 +111,10 @@ export class Supervisor {
   get allowsMotion(): boolean {
     return mayMove(this.#mode) && (this.#active & motionlessMask) === 0;
   }
+  /** A fault leaves the robot only reduced motion. */
+  get reducesMotion(): boolean {
+    return (this.#active & reducedMask) !== 0;
+  }
   /** A stop or a shutdown that nobody has reset. True from the cue on, before the next step. */
   get stopRequested(): boolean {
     return (this.#kept & stopBit) !== 0;
@@ -129,6 +134,20 @@ export class Supervisor {
   /** The fault behind the latch; -1 when nothing is latched. */
   get latchedBy(): Fault | -1 {
     return this.#latchedBy;
+  }
+
+  /** How long a fault has lasted in this phase, less what was forgiven. */
+  heldNs(fault: Fault): number {
+    assert(fault >= 0 && fault < FAULT_COUNT, "the fault has a row");
+    return this.#heldNs[fault]!;
+  }
+  /** Stops by faults since a person last looked at a latch. */
+  get relapses(): number {
+    return this.#relapseCount;
+  }
+  /** STARTING remembers a start until nothing is missing. */
+  get remembersStart(): boolean {
+    return this.#mode === Mode.Starting && this.#startWanted;
   }
 
   /** What the last step missed, for the status line; Ok when only a person is waited for. */

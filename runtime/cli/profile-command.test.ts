@@ -24,7 +24,7 @@ test("a robot is shown with every joint and its limits", async () => {
     "robot document-one (profiles/document-one.yaml): " +
       "One joint at 50 Hz, the fixture of the behaviour tests",
     expect.stringMatching(
-      /^ {2}control 50 Hz, policy [\d.]+ Hz, .*power cut: safe, safe action hold$/,
+      /^ {2}control 50 Hz, policy [\d.]+ Hz, .*power cut: safe, safe actions hold, hold, hold$/,
     ),
   ]);
   const cells = (line: string | undefined) => line?.trim().split(/\s{2,}/);

@@ -64,6 +64,8 @@ function taskText(task: TaskProfile): string {
 
 function robotText(robot: RobotProfile): string {
   const { sim, policy, sources } = robot;
+  const { degraded, latch, stop } = robot.safeActions;
+  const safeActions = `${degraded}, ${stop}, ${latch}`;
   const sensors = sources.map((source) => `${source.id} ${source.kind} ${ms(source.periodNs)}`);
   const world =
     sim === undefined
@@ -72,7 +74,7 @@ function robotText(robot: RobotProfile): string {
   const lines = [
     `robot ${robot.name} (${robot.path}): ${robot.description}`,
     `  control ${robot.controlHz} Hz, policy ${policy.hz} Hz, ${policy.horizon} rows of ` +
-      `${ms(policy.dtNs)}, power cut: ${robot.powerCut}, safe action ${robot.safeAction}`,
+      `${ms(policy.dtNs)}, power cut: ${robot.powerCut}, safe actions ${safeActions}`,
     `  sources ${sensors.join(", ")}`,
     `  world   ${world}`,
     table([columns.map(([title]) => title), ...robot.joints.map(jointCells)]),

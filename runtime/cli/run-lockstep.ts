@@ -39,6 +39,9 @@ const WAITING =
 
 const LOADING = "loading physics";
 
+/** Looks at the robot before the first tick: with the priming one, as many as the gate compares. */
+const LOOKS = 2;
+
 const NEVER = { stopped: false };
 
 /** Cues from keys and the socket, in order. */
@@ -129,7 +132,11 @@ class LockstepRun {
     const { robot } = this.#options.plan;
     const tickCount = Math.round((this.#options.durationS ?? Infinity) * robot.controlHz);
     // World time of tick k is half a period behind its tick, as the phase grid has it live.
-    this.#body.begin(instant(-robot.periodNs / 2));
+    this.#body.begin(instant(-(LOOKS + 0.5) * robot.periodNs));
+    for (let look = LOOKS; look > 0; look -= 1) {
+      this.#core.look(instant(-look * robot.periodNs));
+      this.#body.advanceTo(instant((0.5 - look) * robot.periodNs));
+    }
     this.#core.prime(instant(0));
     this.#cues.put(OperatorCue.Start); // typing `run` is the start act
     const fromNs = this.#clock.nowNs();

@@ -94,6 +94,20 @@ export type SimProfile = {
   readonly payloadKgMax: number;
 };
 
+export type LandProfile = {
+  /** The velocity joint whose position is the height. */
+  readonly joint: string;
+  readonly velocityRadPerS: number;
+  /** Its position when the robot stands on the ground. */
+  readonly groundRad: number;
+};
+
+/** Corners of a box in the base frame. */
+export type WorkspaceBox = {
+  readonly minM: readonly [number, number, number];
+  readonly maxM: readonly [number, number, number];
+};
+
 export type RobotProfile = {
   readonly name: string;
   readonly description: string;
@@ -103,7 +117,17 @@ export type RobotProfile = {
   readonly controlHz: number;
   readonly periodNs: Duration;
   readonly powerCut: PowerCut;
-  readonly safeAction: SafeActionKind;
+  /** What the robot does while it may not do what a policy wants, by how bad things are. */
+  readonly safeActions: {
+    /** For a gap of a moment: the robot only waits. */
+    readonly degraded: "hold" | "brake";
+    readonly stop: SafeActionKind;
+    readonly latch: SafeActionKind;
+  };
+  /** How long it takes to sit down; present where an action is `sit`. */
+  readonly sitNs?: Duration;
+  /** How it comes down; present where an action is `land`. */
+  readonly land?: LandProfile;
   readonly joints: readonly JointProfile[];
   /** Tool frame in the frame of `toolParent`. */
   readonly toolParent: string;
@@ -116,6 +140,10 @@ export type RobotProfile = {
     readonly startMismatch: StartMismatchRule;
     /** How many ticks in a row a following error must last to be a fault. */
     readonly followingErrorTicks: number;
+    /** Box in the base frame that the tool stays in. Absent: wherever the joints may go. */
+    readonly workspace?: WorkspaceBox;
+    /** Absent: as fast as the joints may be. Reduced motion has a limit of its own. */
+    readonly toolSpeedMPerSMax?: number;
   };
   readonly state: {
     /** Validity of proprioception. */

@@ -110,10 +110,15 @@ export class ControlCore {
   /** Begins the first episode: estimates and publishes once, so that the policy has a state. */
   prime(nowNs: Instant): void {
     this.beginEpoch(nowNs);
+    this.look(nowNs);
+    this.#publish(-1);
+  }
+
+  /** Before the first tick: one look at the robot, so that the gate comes to know where it is. */
+  look(nowNs: Instant): void {
     this.robot.observeInto(this.snapshot, nowNs);
     this.estimator.estimateInto(this.state, this.snapshot, nowNs);
     if (this.state.freshness(nowNs) === Reason.Ok) this.gate.rearm(this.state);
-    this.#publish(-1);
   }
 
   /** Voids everything that was decided before, from policy to buffer. */
@@ -150,6 +155,7 @@ export class ControlCore {
     if (reason === Reason.StartMismatch) {
       this.actions.voidActive(Evidence.RejectedStartMismatch, nowNs);
     }
+    this.gate.reduceSpeed(this.supervisor.reducesMotion);
     if (this.supervisor.started) this.gate.rearm(this.state);
     if (this.supervisor.epochRaised) this.beginEpoch(nowNs);
   }

@@ -7,6 +7,7 @@ import type {
   ActuatorPreset,
   CameraProfile,
   JointProfile,
+  LandProfile,
   RateLimits,
   RobotProfile,
   SimProfile,
@@ -18,6 +19,8 @@ import { duration, milliseconds, NS_PER_S } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { lengthOf } from "./common-rules.ts";
 import type { Tree } from "./tree.ts";
+
+const SAFE_ACTIONS = ["hold", "brake", "zero_torque", "sit", "land", "return_home"] as const;
 
 type Triple = readonly [number, number, number];
 type Quadruple = readonly [number, number, number, number];
@@ -44,7 +47,13 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     controlHz,
     periodNs: duration(NS_PER_S / controlHz),
     powerCut: choice(tree, "/power_cut", ["safe", "falls"]),
-    safeAction: choice(tree, "/safe_action", ["hold"]),
+    safeActions: {
+      degraded: choice(tree, "/safe_actions/degraded", ["hold", "brake"]),
+      stop: choice(tree, "/safe_actions/stop", SAFE_ACTIONS),
+      latch: choice(tree, "/safe_actions/latch", SAFE_ACTIONS),
+    },
+    ...(tree.has("/sit_ms") ? { sitNs: ns(tree, "/sit_ms") } : {}),
+    ...(tree.has("/land") ? { land: buildLand(tree) } : {}),
     joints: tree.each("/joints").map((pointer) => buildJoint(tree, pointer)),
     toolParent: tree.text("/tool/parent"),
     toolM: triple(tree.numbers("/tool/position_m")),
@@ -54,6 +63,7 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     gate: {
       startMismatch: choice(tree, "/gate/start_mismatch", ["refuse", "ramp"]),
       followingErrorTicks: tree.number("/gate/following_error_ticks"),
+      ...buildToolLimits(tree),
     },
     state: {
       validityNs: ns(tree, "/state/validity_ms"),
@@ -63,6 +73,30 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     policy: buildPolicy(tree),
     supervisor: buildSupervisor(tree),
     sim: tree.has("/sim") ? buildSim(tree, modelXml, modelPath) : undefined,
+  };
+}
+
+function buildLand(tree: Tree): LandProfile {
+  return {
+    joint: tree.text("/land/joint"),
+    velocityRadPerS: tree.number("/land/velocity_rad_per_s"),
+    groundRad: tree.number("/land/ground_rad"),
+  };
+}
+
+function buildToolLimits(tree: Tree): Partial<RobotProfile["gate"]> {
+  const at = "/gate/workspace";
+  const speed = "/gate/tool_speed_m_per_s_max";
+  return {
+    ...(tree.has(at)
+      ? {
+          workspace: {
+            minM: triple(tree.numbers(`${at}/min_m`)),
+            maxM: triple(tree.numbers(`${at}/max_m`)),
+          },
+        }
+      : {}),
+    ...(tree.has(speed) ? { toolSpeedMPerSMax: tree.number(speed) } : {}),
   };
 }
 

@@ -7,6 +7,8 @@ import so101ServoPayloadYaml from "../../profiles/deployments/so101-servo-payloa
 };
 import so101ServoYaml from "../../profiles/deployments/so101-servo.yaml" with { type: "text" };
 import so101Xml from "../../profiles/models/so101.xml" with { type: "text" };
+import multirotorYaml from "../../profiles/multirotor.yaml" with { type: "text" };
+import quadrupedYaml from "../../profiles/quadruped.yaml" with { type: "text" };
 import ur5eXml from "../../profiles/models/ur5e.xml" with { type: "text" };
 import so101Yaml from "../../profiles/so101.yaml" with { type: "text" };
 import noneYaml from "../../profiles/tasks/none.yaml" with { type: "text" };
@@ -14,6 +16,7 @@ import pickPlaceYaml from "../../profiles/tasks/pick_place.yaml" with { type: "t
 import reachYaml from "../../profiles/tasks/reach.yaml" with { type: "text" };
 import reachFarYaml from "../../profiles/tasks/reach_far.yaml" with { type: "text" };
 import ur5eYaml from "../../profiles/ur5e.yaml" with { type: "text" };
+import wheeledBaseYaml from "../../profiles/wheeled-base.yaml" with { type: "text" };
 import { assert } from "../contracts/assert.ts";
 
 /** Built-in files by their path in the repository. */
@@ -22,6 +25,9 @@ export const builtinFiles: ReadonlyMap<string, string> = new Map(
     "profiles/so101.yaml": so101Yaml,
     "profiles/ur5e.yaml": ur5eYaml,
     "profiles/document-one.yaml": documentOneYaml,
+    "profiles/wheeled-base.yaml": wheeledBaseYaml,
+    "profiles/quadruped.yaml": quadrupedYaml,
+    "profiles/multirotor.yaml": multirotorYaml,
     "profiles/deployments/so101-servo.yaml": so101ServoYaml,
     "profiles/deployments/so101-servo-payload.yaml": so101ServoPayloadYaml,
     "profiles/tasks/none.yaml": noneYaml,

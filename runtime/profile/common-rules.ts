@@ -74,5 +74,6 @@ export function checkWithin(tree: Tree, pointer: string, lower: string, upper: s
 function nameOf(pointer: string): string {
   const parts = pointer.split("/");
   const owner = parts.at(-2) ?? "";
+  if (/^\d+$/.test(parts.at(-1)!)) return `${owner}[${parts.at(-1)!}]`;
   return /^\d*$/.test(owner) ? parts.at(-1)! : `${owner}.${parts.at(-1)!}`;
 }

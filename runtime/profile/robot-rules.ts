@@ -20,6 +20,8 @@ export function checkRobot(tree: Tree): void {
   checkUnit(tree, "/tool/orientation_wxyz");
   checkJointName(tree, "/tool/parent", joints);
   checkJointName(tree, "/gripper", joints);
+  checkWorkspace(tree);
+  checkSafeActions(tree, joints);
   checkSources(tree, joints);
   checkTimes(tree);
   checkSim(tree, joints);
@@ -47,6 +49,45 @@ function checkJoints(tree: Tree): string[] {
     names.push(tree.text(`${joint}/name`));
   }
   return names;
+}
+
+/** An action brings what it needs, and what no action needs is not there. */
+function checkSafeActions(tree: Tree, joints: readonly string[]): void {
+  const actions = ["stop", "latch"].map((severity) => tree.text(`/safe_actions/${severity}`));
+  for (const [action, key] of [
+    ["sit", "/sit_ms"],
+    ["land", "/land"],
+  ] as const) {
+    const isAsked = actions.includes(action);
+    if (isAsked && !tree.has(key)) tree.report(key, `this key where an action is ${action}`);
+    if (!isAsked && tree.has(key)) tree.report(key, `this key only where an action is ${action}`);
+  }
+  checkJointName(tree, "/land/joint", joints);
+  const name = tree.text("/land/joint");
+  const joint = tree.each("/joints").find((each) => tree.text(`${each}/name`) === name);
+  if (joint === undefined || name === "") return;
+  if (tree.text(`${joint}/command`) === "position") {
+    tree.report("/land/joint", "a velocity joint", `${show(name)}, a position joint`);
+  }
+  const limit = tree.number(`${joint}/velocity_rad_per_s_max`);
+  if (tree.number("/land/velocity_rad_per_s") > limit) {
+    tree.report("/land/velocity_rad_per_s", `at most the joint's velocity (${limit})`);
+  }
+}
+
+/** Walls in order, and a tool whose place is known: a wheel's is not. */
+function checkWorkspace(tree: Tree): void {
+  const at = "/gate/workspace";
+  if (!tree.has(at)) return;
+  for (const axis of [0, 1, 2]) {
+    checkAbove(tree, `${at}/min_m/${axis}`, `${at}/max_m/${axis}`);
+  }
+  for (const joint of tree.each("/joints")) {
+    if (tree.text(`${joint}/command`) === "velocity") {
+      const name = show(tree.text(`${joint}/name`));
+      tree.report(at, "a robot of position joints", `${name}, a velocity joint`);
+    }
+  }
 }
 
 function checkJointName(tree: Tree, pointer: string, joints: readonly string[]): void {

@@ -82,7 +82,8 @@ test("a clean run passes: up to the top speed, on at it, and braked to rest when
   }
   const rest = { rad, ...hold, truth: blind };
   expect(verdict([...fast, ...braked, rest, rest])).toBe("");
-  expect(verdict([...fast, ...braked, rest, { ...rest, rad: rad + 1e-5 }])).toContain("brakes to");
+  const stirs = { ...rest, rad: rad + 1e-5 };
+  expect(verdict([...fast, ...braked, rest, rest, stirs])).toContain("brakes to");
 });
 
 // The last step alone is wrong, and the word that the oracle must have for it.
@@ -102,8 +103,9 @@ const violations: [string, Step[]][] = [
   ["outruns its limit", [...speedUp(20), { rad: after(speedUp(20), 3.001) }]],
   ["changes by", [...fast, { rad: after(fast, 1.66) }]],
   ["changes by", [...fast, { rad: after(fast, 1.34) }]],
-  ["brakes to", [...fast, { rad: after(fast, 1.36), ...hold }]],
-  ["brakes to", [...fast, { rad: after(fast, 1.36), ...hold, truth: blind }]],
+  // 3,000 rad/s³ take 0.075 rad/s off what the tick before gained.
+  ["brakes to", [...fast, { rad: after(fast, 1.576), ...hold }]],
+  ["brakes to", [...fast, { rad: after(fast, 1.576), ...hold, truth: blind }]],
   ["outside its limits", [{ rad: 2, truth: { positionRad: Float64Array.of(2) } }, { rad: 2.0001 }]],
 ];
 test.each(violations)("%s is noticed", (word, steps) => {

@@ -2,7 +2,7 @@
 // operator really did; never a verdict of the core. It throws at the first thing that must not be.
 //
 // What must hold in every tick: one command, finite, within position, velocity and stop limits; a
-// robot that is blind or stopped brakes at least at its stop limit to rest, and then stays.
+// robot that is blind or stopped brakes as hard as a stop may, jerk included, and then stays.
 
 import { CommandKind } from "../contracts/command.ts";
 import type { CommandView } from "../contracts/command.ts";
@@ -56,6 +56,8 @@ export class StormChecker {
   readonly #validityNs: number;
   readonly #lastRad: Float64Array;
   readonly #speedRadPerS: Float64Array;
+  /** What the speed gained in the last tick. */
+  readonly #changeRadPerS: Float64Array;
   #isSeeded = false;
   #moved = false;
   #startWaits = false;
@@ -66,6 +68,7 @@ export class StormChecker {
     this.#validityNs = robot.state.validityNs;
     this.#lastRad = new Float64Array(robot.joints.length);
     this.#speedRadPerS = new Float64Array(robot.joints.length);
+    this.#changeRadPerS = new Float64Array(robot.joints.length);
   }
 
   /** Checks one tick: the commands that left in it, against what really happened. */
@@ -126,6 +129,7 @@ export class StormChecker {
       if (!this.#isSeeded || !resumes) {
         must(offRad <= readingRadMax, tick, joint, `a command begins ${offRad} rad off`);
         this.#speedRadPerS[joint] = 0;
+        this.#changeRadPerS[joint] = 0;
         return;
       }
     }
@@ -142,9 +146,28 @@ export class StormChecker {
     must(Math.abs(speed) <= limit, tick, joint, `outruns its limit: ${speed} rad/s`);
     const change = Math.abs(speed - before);
     must(change <= stopStep + EPSILON_RAD_PER_S, tick, joint, `changes by ${change} rad/s at once`);
-    if (!brakes) return;
-    const allowed = Math.max(0, Math.abs(before) - stopStep) + EPSILON_RAD_PER_S;
-    must(Math.abs(speed) <= allowed, tick, joint, `brakes to ${speed} from ${before} rad/s`);
+    const gained = this.#changeRadPerS[joint]!;
+    this.#changeRadPerS[joint] = speed - before;
+    if (brakes) this.#checkBrake(joint, tick, before, speed, gained);
+  }
+
+  /** A brake builds up by the jerk of a stop, and eases off by it in time to end at rest. */
+  #checkBrake(joint: number, tick: number, before: number, speed: number, gained: number): void {
+    const { accelerationRadPerS2, jerkRadPerS3 } = this.#joints[joint]!.stop;
+    const jerkStep = jerkRadPerS3 * this.#periodS ** 2;
+    const does = `brakes to ${speed} from ${before} rad/s`;
+    if (Math.abs(before) < EPSILON_RAD_PER_S) {
+      const rest = Math.max(0, Math.abs(gained) - jerkStep) + EPSILON_RAD_PER_S;
+      return must(Math.abs(speed) <= rest, tick, joint, does);
+    }
+    const side = before < 0 ? -1 : 1;
+    const shed = side * (before - speed);
+    const hardest = Math.min(accelerationRadPerS2 * this.#periodS, jerkStep - side * gained);
+    let left = side * before - hardest;
+    for (let ease = hardest - jerkStep; ease > 0; ease -= jerkStep) left -= ease;
+    // Had it braked as hard as it may, easing off would turn it round.
+    const eases = left < EPSILON_RAD_PER_S;
+    must(shed >= hardest - EPSILON_RAD_PER_S || eases, tick, joint, does);
   }
 }
 

@@ -8,6 +8,12 @@ export const HOT_PREFIXES: readonly string[] = [
   "safety/gate.ts",
   "safety/supervisor.ts",
   "safety/limits.ts",
+  "safety/stop-profile.ts",
+  "safety/chase.ts",
+  "safety/motion-limiter.ts",
+  "safety/robot-watch.ts",
+  "safety/tool-guard.ts",
+  "safety/safe-action.ts",
   "safety/command-sink.ts",
 ];
 

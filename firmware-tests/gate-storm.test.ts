@@ -1,0 +1,199 @@
+// The gate under a seeded storm: hostile targets, robots that lag, droop, jam and get pushed, gaps,
+// stops and re-arms, decisions of the wrong width or schema, on arms drawn anew for each seed. The
+// oracle reads only what left the gate.
+//
+// A failure names its seed. Reproduce it with `SEED=42 bun test gate-storm`.
+
+import { expect, test } from "bun:test";
+import { ActionSample } from "../runtime/contracts/action-sample.ts";
+import { CommandKind } from "../runtime/contracts/command.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
+import type { JointProfile } from "../runtime/contracts/profile.ts";
+import { Reason } from "../runtime/contracts/reason.ts";
+import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
+import { StateSlot } from "../runtime/contracts/state.ts";
+import type { StateView } from "../runtime/contracts/state.ts";
+import { instant, milliseconds } from "../runtime/contracts/units.ts";
+import { testJoint, testProfile, testState } from "../safety/fixture.ts";
+import { SafetyGate } from "../safety/gate.ts";
+import { isLong, noteFigure } from "./figures.ts";
+import { JointOracle } from "./gate-oracle.ts";
+
+const TICKS = isLong ? 500_000 : 30_000;
+const SEED_COUNT = isLong ? 20 : 10;
+const DT = 0.005;
+const seeds =
+  Bun.env["SEED"] === undefined
+    ? Array.from({ length: SEED_COUNT }, (_, index) => index + 1)
+    : [Number(Bun.env["SEED"])];
+const hostile = [Number.NaN, Number.POSITIVE_INFINITY, -1e308, 1e308, -0, 5e-324, 2, -2];
+
+/** An arm as a profile could describe it: fast or slow, soft or abrupt, with droop or without. */
+function drawArm(random: SeededRandom): JointProfile[] {
+  return ["base", "middle", "tip"].map((name) => {
+    const velocityRadPerSMax = 0.5 + 5 * random.next();
+    const motion = 3 + 40 * random.next();
+    const stop = motion * (1 + 2 * random.next());
+    const jerk = motion * (15 + 100 * random.next());
+    return testJoint({
+      name,
+      velocityRadPerSMax,
+      positionRadMin: -2 * random.next() - 0.1,
+      motion: { accelerationRadPerS2: motion, jerkRadPerS3: jerk },
+      stop: { accelerationRadPerS2: stop, jerkRadPerS3: jerk * (1 + 5 * random.next()) },
+      droopRad: 0.1 * random.next(),
+      leadNs: milliseconds(20 + Math.floor(60 * random.next())),
+    });
+  });
+}
+
+/** Where the next targets lie: each kind lasts a while, so that patterns build up. */
+class HostilePolicy {
+  readonly #random: SeededRandom;
+  readonly #arm: readonly JointProfile[];
+  readonly #target: Float64Array;
+  readonly #speed: Float64Array;
+  #kind = 0;
+  #left = 0;
+  #tick = 0;
+
+  constructor(random: SeededRandom, arm: readonly JointProfile[]) {
+    this.#random = random;
+    this.#arm = arm;
+    this.#target = new Float64Array(arm.length);
+    this.#speed = new Float64Array(arm.length);
+  }
+
+  next(action: ActionSample): void {
+    const random = this.#random;
+    const { values } = action;
+    this.#tick += 1;
+    if (this.#left <= 0) {
+      this.#kind = Math.floor(random.next() * 8);
+      this.#left = 1 + random.next() * 300;
+      for (let joint = 0; joint < values.length; joint += 1) {
+        this.#target[joint] = random.next() * 5 - 2.5;
+        this.#speed[joint] = (random.next() * 2 - 1) * 4;
+      }
+    }
+    this.#left -= 1;
+    for (let joint = 0; joint < values.length; joint += 1) {
+      const noise = random.next() * 2 - 1;
+      if (this.#kind === 1) this.#target[joint]! += this.#speed[joint]! * DT;
+      if (this.#kind === 2) this.#target[joint] = noise * 3;
+      if (this.#kind === 3) this.#target[joint]! += noise * 0.02;
+      if (this.#kind === 4) this.#target[joint] = this.#arm[joint]!.positionRadMax + noise * 1e-3;
+      // A wave, and rows of 20 ms joined by straight lines.
+      const phase = this.#kind === 6 ? this.#tick : 4 * Math.floor(this.#tick / 4);
+      if (this.#kind > 5) this.#target[joint] = Math.sin(phase * DT * this.#speed[joint]!) * 1.5;
+      values[joint] = this.#target[joint]!;
+    }
+    if (this.#kind === 5 && random.next() < 0.2) {
+      const joint = Math.floor(random.next() * values.length);
+      values[joint] = hostile[Math.floor(random.next() * hostile.length)]!;
+    }
+    action.width = random.next() < 1e-3 ? values.length + 1 : values.length;
+    action.schemaFingerprint = random.next() < 1e-3 ? 2 : 1;
+    action.tookOver = random.next() < 0.02;
+  }
+}
+
+/** Lags by a servo, droops, jams for a while, and is pushed now and then. */
+function moveRobot(
+  state: StateView,
+  arm: readonly JointProfile[],
+  command: Float64Array,
+  world: SeededRandom,
+) {
+  const jammed = state.record[StateSlot.tick]! % 4_000 > 3_600;
+  for (let joint = 0; joint < arm.length; joint += 1) {
+    const before = state.positionRad[joint]!;
+    const droop = arm[joint]!.droopRad * 0.5;
+    const speed = jammed ? 0 : (command[joint]! - droop - before) / 0.03;
+    state.positionRad[joint] = before + speed * DT + (world.next() - 0.5) * 1e-4;
+    state.velocityRadPerS[joint] = speed + (world.next() - 0.5) * 0.1;
+    if (world.next() < 1e-3) state.positionRad[joint]! += world.next() - 0.5;
+    if (world.next() < 1e-3) state.velocityRadPerS[joint] = Number.NaN;
+  }
+}
+
+/** A pose that no robot can have is never taken for the place where a command begins. */
+function isPossible(state: StateView, arm: readonly JointProfile[]): boolean {
+  return arm.every(({ positionRadMin, positionRadMax, droopRad }, joint) => {
+    const rad = state.positionRad[joint]!;
+    return rad >= positionRadMin - droopRad - 0.02 && rad <= positionRadMax + droopRad + 0.02;
+  });
+}
+
+function storm(seed: number) {
+  const random = new SeededRandom(seed);
+  const arm = drawArm(random);
+  const base = testProfile(arm, { toolParent: "base" });
+  const profile = { ...base, supervisor: { ...base.supervisor, startsIn: "Running" as const } };
+  const gate = new SafetyGate(profile, 1);
+  const action = new ActionSample(arm.length);
+  const policy = new HostilePolicy(random, arm);
+  const state = testState(profile, [0.05, -0.05, 0.3]);
+  const oracles = arm.map((joint, index) => new JointOracle(joint, DT, state.positionRad[index]!));
+  const kinds = new Float64Array(4);
+  const reasons = new Set<Reason>();
+  const sum = { travelRad: 0 };
+  let gap = 0;
+  for (let tick = 0; tick < TICKS; tick += 1) {
+    const nowNs = instant(tick * profile.periodNs);
+    state.record[StateSlot.stampNs] = nowNs;
+    state.record[StateSlot.tick] = tick;
+    if (tick > 0) moveRobot(state, arm, gate.command, random);
+    policy.next(action);
+    if (gap <= 0 && random.next() < 0.005) gap = random.next() * 80;
+    gap -= 1;
+    const reason = gap > 0 ? Reason.StaleState : gate.judge(action, state);
+    reasons.add(reason);
+    if (gate.atRest && gate.seeded && random.next() < 0.2) {
+      gate.rearm(state);
+      const isLost = oracles.some((oracle, joint) => oracle.lost(state.positionRad[joint]!));
+      if (isLost && isPossible(state, arm)) {
+        for (const [joint, oracle] of oracles.entries()) oracle.reseed(state.positionRad[joint]!);
+      }
+    }
+    const isOk = reason === Reason.Ok;
+    const command = isOk
+      ? gate.approveMotion(action, state, tick, nowNs, Mode.Running)
+      : gate.approveSafe(state, reason, tick, nowNs, Mode.Degraded);
+    gate.spend(command, tick);
+    kinds[command.kind]! += 1;
+    const { positionRad, velocityRadPerS } = state;
+    for (let joint = 0; joint < arm.length; joint += 1) {
+      const value = command.values[joint]!;
+      oracles[joint]!.see(value, positionRad[joint]!, velocityRadPerS[joint]!, isOk);
+      sum.travelRad += Math.abs(value);
+    }
+  }
+  return { kinds: [...kinds], reasons, trace: sum.travelRad, repairs: [...gate.repairCounts] };
+}
+
+test.each(seeds)(
+  "seed %d: no command breaks a limit, every one leaves a way to stop",
+  (seed) => {
+    const { kinds, reasons, repairs } = storm(seed);
+    expect(kinds[CommandKind.None]).toBe(0);
+    expect(kinds[CommandKind.Motion]).toBeGreaterThan(TICKS / 2);
+    expect(kinds[CommandKind.Hold]).toBeGreaterThan(TICKS / 50);
+    for (const reason of [Reason.NotFinite, Reason.StartMismatch, Reason.WidthMismatch]) {
+      expect(reasons).toContain(reason);
+    }
+    for (const repair of repairs.slice(0, 5)) expect(repair).toBeGreaterThan(100);
+    noteFigure({
+      part: "gate storm",
+      case: `seed ${seed}`,
+      measured: "0 violations",
+      limit: "position, velocity, acceleration, jerk, lead, a way to stop: 0",
+      tries: `${TICKS} ticks of 3 joints`,
+    });
+  },
+  3_600_000,
+);
+
+test("a storm replays bit for bit", () => {
+  expect(storm(seeds[0]!)).toEqual(storm(seeds[0]!));
+}, 3_600_000);

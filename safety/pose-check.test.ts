@@ -1,0 +1,83 @@
+// Where a command may begin: only where several samples agree that the robot is. A bad sample, or a
+// sensor that says something else each time, never becomes a command.
+
+import { expect, test } from "bun:test";
+import { CommandKind } from "../runtime/contracts/command.ts";
+import { Reason } from "../runtime/contracts/reason.ts";
+import { testJoint, testProfile, testState } from "./fixture.ts";
+import { GateBench } from "./gate-bench.ts";
+import { JointLimits } from "./limits.ts";
+import { PoseCheck } from "./pose-check.ts";
+import { StateSlot } from "../runtime/contracts/state.ts";
+
+const joint = testJoint({
+  positionRadMin: -1,
+  positionRadMax: 1,
+  velocityRadPerSMax: 3,
+  droopRad: 0.08,
+});
+const supervisor = testProfile([joint]).supervisor;
+
+/** Whether the pose is trusted after each of these samples, 5 ms apart. */
+function verdicts(samplesRad: readonly number[]): boolean[] {
+  const profile = testProfile([joint]);
+  const check = new PoseCheck(profile, new JointLimits(profile));
+  const state = testState(profile, [0]);
+  return samplesRad.map((rad, index) => {
+    state.positionRad[0] = rad;
+    state.record[StateSlot.stampNs] = index * 5e6;
+    check.observe(state);
+    check.observe(state);
+    return check.trusted;
+  });
+}
+
+test("three samples that agree are believed, and one that jumps begins anew", () => {
+  expect(verdicts([0.5, 0.5, 0.5, 0.51])).toEqual([false, false, true, true]);
+  const jumped = verdicts([0.5, 0.5, 0.5, 0.9, 0.5, 0.5, 0.5, 0.5]);
+  expect(jumped).toEqual([false, false, true, false, false, false, true, true]);
+});
+
+test("a joint may move as fast as it can, and a quarter more, between samples", () => {
+  const step = 1.25 * 3 * 0.005 + 0.02;
+  expect(verdicts([0, step - 1e-9, 2 * step - 2e-9]).at(-1)).toBe(true);
+  expect(verdicts([0, step + 1e-6, 2 * step]).at(-1)).toBe(false);
+});
+
+test("a pose outside the joint's range by more than droop, or no number, is never believed", () => {
+  expect(verdicts([1.09, 1.09, 1.09]).at(-1)).toBe(true);
+  expect(verdicts([1.11, 1.11, 1.11, 1.11]).at(-1)).toBe(false);
+  expect(verdicts([-1.11, -1.11, -1.11, -1.11]).at(-1)).toBe(false);
+  expect(verdicts([Number.NaN, Number.NaN, Number.NaN]).at(-1)).toBe(false);
+});
+
+test("a gate that begins in STARTING holds nothing until the samples agree", () => {
+  const bench = new GateBench([joint], { supervisor });
+  const held: number[] = [];
+  for (const rad of [0.9, -0.4, 0.3, 0.3, 0.3, 0.3]) {
+    bench.measure(rad).hold();
+    held.push(bench.kind);
+  }
+  const { None, Hold } = CommandKind;
+  expect(held).toEqual([None, None, None, None, Hold, Hold]);
+  expect([...bench.gate.command]).toEqual([0.3]);
+});
+
+test("noise beyond anything true never becomes a command, and a decision on it is low quality", () => {
+  const bench = new GateBench([joint], { supervisor });
+  for (let tick = 0; tick < 200; tick += 1) {
+    bench.measure(((tick * 7_919) % 401) / 2 - 100);
+    expect(bench.takeOver(0.1).judge()).toBe(Reason.LowQuality);
+    bench.hold();
+    expect(bench.kind).toBe(CommandKind.None);
+  }
+});
+
+test("a re-arm never begins where no robot can be: what was held is kept", () => {
+  const bench = new GateBench([joint], { supervisor });
+  for (let tick = 0; tick < 5; tick += 1) bench.measure(0.3).hold();
+  bench.measure(7).gate.rearm(bench.state);
+  expect(bench.hold()).toEqual([0.3]);
+  bench.measure(-0.5).gate.rearm(bench.state);
+  expect(bench.hold()).toEqual([-0.5]);
+});

@@ -1,0 +1,98 @@
+// Tests of the stop: the rule itself, step by step, and that the closed form says what the rule
+// does. The walk of the rule is written out here; nothing of the closed form is used in it.
+
+import { expect, test } from "bun:test";
+import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
+import { StopProfile, brakeChange, stopWayBound, taperFrom } from "./stop-profile.ts";
+
+/** Where the brake leads, one step after another. */
+function walk(stride: number, change: number, max: number, jerk: number) {
+  const out = { end: 0, most: 0, least: 0, ticks: 0, worstJerk: 0, worstChange: 0 };
+  let [speed, gain] = [stride, change];
+  // What rounding leaves of a taper is worth no further tick.
+  while (Math.abs(speed) > 1e-16 || Math.abs(gain) > 1e-16) {
+    const next = brakeChange(speed, gain, max, jerk);
+    out.worstJerk = Math.max(out.worstJerk, Math.abs(next - gain) / jerk);
+    out.worstChange = Math.max(out.worstChange, Math.abs(next) / max);
+    gain = next;
+    speed += gain;
+    out.end += speed;
+    out.most = Math.max(out.most, out.end);
+    out.least = Math.min(out.least, out.end);
+    out.ticks += 1;
+  }
+  return out;
+}
+
+/** A state that a command may have: from a crawl to the fastest joint, from soft to abrupt. */
+function drawn(random: SeededRandom) {
+  const max = 10 ** (random.next() * 4 - 5);
+  const jerk = max * 10 ** (random.next() * 2.5 - 2);
+  const speed = Math.min(10 ** (random.next() * 3 - 3), 1e4 * max);
+  return {
+    stride: (random.next() * 2 - 1) * speed,
+    change: (random.next() * 2 - 1) * max,
+    max,
+    jerk,
+  };
+}
+
+test("a taper adds up to its sum, and a little more would not", () => {
+  const random = new SeededRandom(1);
+  for (let round = 0; round < 2_000; round += 1) {
+    const sum = 10 ** (random.next() * 9 - 7);
+    const shrink = 10 ** (random.next() * 4 - 4);
+    const total = (first: number) => {
+      let result = 0;
+      for (let step = first; step > 0; step -= shrink) result += step;
+      return result;
+    };
+    const first = taperFrom(sum, shrink);
+    expect(total(first)).toBeLessThanOrEqual(sum * (1 + 1e-9));
+    expect(total(first * 1.000_001)).toBeGreaterThan(sum);
+  }
+  expect(taperFrom(0, 0.1)).toBe(0);
+});
+
+test("a brake keeps its limits and ends at rest, wherever it begins", () => {
+  const random = new SeededRandom(2);
+  for (let round = 0; round < 5_000; round += 1) {
+    const { stride, change, max, jerk } = drawn(random);
+    const { ticks, worstChange, worstJerk } = walk(stride, change, max, jerk);
+    expect(worstJerk).toBeLessThanOrEqual(1 + 1e-9);
+    expect(worstChange).toBeLessThanOrEqual(1 + 1e-9);
+    // A ramp down, one up, and the time at the limit in between.
+    const fastest = Math.abs(stride) + (change * change) / jerk + max;
+    expect(ticks).toBeLessThanOrEqual(fastest / max + (4 * max) / jerk + 8);
+  }
+});
+
+test("the traced stop ends and turns where the brake does, and the bound lies beyond", () => {
+  const random = new SeededRandom(3);
+  const stop = new StopProfile();
+  for (let round = 0; round < 5_000; round += 1) {
+    const { stride, change, max, jerk } = drawn(random);
+    const { end, least, most } = walk(stride, change, max, jerk);
+    const slack = 1e-9 * Math.max(most, -least, 1e-3);
+    expect(stop.trace(stride, change, max, jerk)).toBe(stop.endRad);
+    expect(Math.abs(stop.endRad - end)).toBeLessThan(slack);
+    expect(Math.abs(stop.mostRad - most)).toBeLessThan(slack);
+    expect(Math.abs(stop.leastRad - least)).toBeLessThan(slack);
+    expect(stopWayBound(stride, change, max, jerk)).toBeGreaterThanOrEqual(Math.max(most, -least));
+  }
+});
+
+test("3 rad/s at 30 rad/s2 and 3,000 rad/s3 stop within 23 ticks and 150 mrad", () => {
+  const [stride, max, jerk] = [0.015, 0.000_75, 0.000_375];
+  const { end, ticks } = walk(stride, 0, max, jerk);
+  expect(end).toBeCloseTo(0.15, 9);
+  expect(ticks).toBeLessThanOrEqual(23);
+  expect(new StopProfile().trace(stride, 0, max, jerk)).toBeCloseTo(0.15, 9);
+});
+
+test("a stop that would never end reaches endlessly far, on the side it goes to", () => {
+  const stop = new StopProfile();
+  for (const side of [1, -1]) {
+    expect(stop.trace(side, 0, 1, 1e-12)).toBe(side * Number.POSITIVE_INFINITY);
+  }
+});
