@@ -63,7 +63,7 @@ test("a gate that begins in STARTING holds nothing until the samples agree", () 
   expect([...bench.gate.command]).toEqual([0.3]);
 });
 
-test("noise beyond anything true never becomes a command, and a decision on it is low quality", () => {
+test("noise beyond anything true never becomes a command, and a decision is low quality", () => {
   const bench = new GateBench([joint], { supervisor });
   for (let tick = 0; tick < 200; tick += 1) {
     bench.measure(((tick * 7_919) % 401) / 2 - 100);

@@ -1,4 +1,5 @@
-// Notes that come too often, in made-up time.
+// Notes that come too often, in made-up time: the first of each is told at once, the rest are
+// counted.
 
 import { expect, test } from "bun:test";
 import { NoteLimit } from "./note-limit.ts";

@@ -31,7 +31,7 @@ test("each piece is asked for, and a letter of several bytes stays whole", () =>
   expect({ written: written(), waits }).toEqual({ written: `x${text}`, waits: [0, 0, 0] });
 });
 
-test("what does not fit is dropped, and the lines are counted when there is room again", async () => {
+test("what does not fit is dropped, and its lines are counted once there is room", async () => {
   let roomCount = 1;
   const { out, written } = terminal(() => {
     roomCount -= 1;

@@ -54,12 +54,7 @@ export class TerminalOut implements TextOut {
   #isCut = false;
   #lostLineCount = 0;
 
-  constructor(
-    fd: number,
-    stream: Columned,
-    environment: Environment,
-    room: TerminalRoom,
-  ) {
+  constructor(fd: number, stream: Columned, environment: Environment, room: TerminalRoom) {
     this.#fd = fd;
     this.#stream = stream;
     this.#room = room;

@@ -158,7 +158,8 @@ export class StormChecker {
     const does = `brakes to ${speed} from ${before} rad/s`;
     if (Math.abs(before) < EPSILON_RAD_PER_S) {
       const rest = Math.max(0, Math.abs(gained) - jerkStep) + EPSILON_RAD_PER_S;
-      return must(Math.abs(speed) <= rest, tick, joint, does);
+      must(Math.abs(speed) <= rest, tick, joint, does);
+      return;
     }
     const side = before < 0 ? -1 : 1;
     const shed = side * (before - speed);
