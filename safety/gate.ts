@@ -19,9 +19,13 @@ import type { Mode } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
+import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
 import { JointLimits, MotionLimiter } from "./limits.ts";
+
+const JUDGE_TOKEN = 0x61a5_c83d;
+const APPROVE_TOKEN = 0x4e96_d52b;
 
 declare const approval: unique symbol;
 /** A command that passed the gate this tick. Only this file may cast to it; tidy enforces that. */
@@ -33,6 +37,7 @@ export class SafetyGate {
   /** Ticks in which each repair acted, in the order of `repairNames`. */
   readonly repairCounts = new Float64Array(repairNames.length);
 
+  readonly #signature: TickSignature;
   readonly #limits: JointLimits;
   readonly #limiter: MotionLimiter;
   readonly #fingerprint: number;
@@ -60,7 +65,8 @@ export class SafetyGate {
   #judgedOk = false;
 
   /** `schemaFingerprint` is that of the robot's own command space. Set-up only. */
-  constructor(profile: RobotProfile, schemaFingerprint: number) {
+  constructor(profile: RobotProfile, schemaFingerprint: number, signature = new TickSignature()) {
+    this.#signature = signature;
     const { joints } = profile;
     assert(profile.safeAction === "hold", "the safe action is one this gate has");
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
@@ -138,6 +144,12 @@ export class SafetyGate {
    * a decision is followed; a held robot may droop, and may be moved by hand.
    */
   watch(state: StateView, reason: Reason): number {
+    const faults = this.#watch(state, reason);
+    this.#signature.fold(JUDGE_TOKEN);
+    return faults;
+  }
+
+  #watch(state: StateView, reason: Reason): number {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     const blind = isBlind(reason) || reason === Reason.Stop;
     if (!this.#seeded || this.#holding) {
@@ -253,6 +265,7 @@ export class SafetyGate {
     record[CommandSlot.repairs] = repairs;
     record[CommandSlot.stateStampNs] = state.stampNs;
     this.#approved.values.set(this.#limiter.command);
+    this.#signature.fold(APPROVE_TOKEN);
     return this.#approved;
   }
 

@@ -9,6 +9,7 @@ import { assert } from "../runtime/contracts/assert.ts";
 import { Mode, OperatorCue } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
+import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
 import { FAULT_COUNT, Fault, faultMask, faultOfReason, faultRows } from "./faults.ts";
@@ -30,6 +31,7 @@ export const SAFE_STOP_PATIENCE_NS = 500 * NS_PER_MS;
 /** Mode changes kept for the report; further ones are counted. A change is at most one a tick. */
 export const PATH_LENGTH_MAX = 1_024;
 
+const SUPERVISE_TOKEN = 0xf208_3eb4;
 const NO_FAULT = -1;
 const stopBit = 1 << Fault.OperatorStop;
 const warningMask = faultMask((row) => row.severity === "warning");
@@ -69,6 +71,7 @@ export class Supervisor {
   /** Starts that came where a start cannot count. */
   refusedStarts = 0;
 
+  readonly #signature: TickSignature;
   readonly #persistNs: Float64Array;
   readonly #heldNs = new Float64Array(FAULT_COUNT);
   readonly #startTimeoutNs: number;
@@ -91,7 +94,8 @@ export class Supervisor {
   #started = false;
   #latchedBy: Fault | -1 = NO_FAULT;
 
-  constructor(profile: RobotProfile) {
+  constructor(profile: RobotProfile, signature = new TickSignature()) {
+    this.#signature = signature;
     const { relapseCount, relapseWindowNs, startTimeoutNs, startsIn } = profile.supervisor;
     assert(Number.isSafeInteger(relapseCount) && relapseCount > 0, "relapses are counted from 1");
     assert(startTimeoutNs > 0, "the start timeout is a length of time");
@@ -180,6 +184,7 @@ export class Supervisor {
     this.#hearReset();
     this.#judgeFaults();
     this.#stopEdge = false;
+    this.#signature.fold(SUPERVISE_TOKEN);
   }
 
   /** The time since the last step counts as that step found each fault; it is forgiven slower. */
