@@ -26,6 +26,10 @@ export const Fault = {
   PolicySlow: 14,
   MainSlow: 15,
   Suspended: 16,
+  /** The independent e-stop is open, or can't be trusted, after it was closed once. */
+  EstopOpen: 17,
+  /** It was not closed yet: a proof test runs, or a person's reset is waited for. */
+  EstopNotArmed: 18,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -74,6 +78,8 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   PolicySlow:     ["policy_slow",     "degraded", "reduced", "never",     "whenClear",    "policy"],
   MainSlow:       ["main_slow",       "warning",  "full",    "never",     "whenClear",    "host"],
   Suspended:      ["suspended",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
+  EstopOpen:      ["estop_open",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
+  EstopNotArmed:  ["estop_not_armed", "stop",     "none",    "never",     "whenClear",    "robot"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {

@@ -232,6 +232,11 @@ export class SafetyGate {
     if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
   }
 
+  /** The actuators have no power: the command is where the robot is, so that none is waiting. */
+  follow(state: StateView): void {
+    if (allFinite(state.positionRad)) this.#seed(state);
+  }
+
   /** Spends an approval: once, for its own tick. The sink asks; nobody else has a use for it. */
   spend(command: ApprovedCommand, tick: number): void {
     assert(command === this.#approved, "a command is sent only when this gate minted it");

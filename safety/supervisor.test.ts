@@ -6,7 +6,7 @@ import { AssertionError } from "../runtime/contracts/assert.ts";
 import { Mode, OperatorCue } from "../runtime/contracts/mode.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import { milliseconds } from "../runtime/contracts/units.ts";
-import { Fault } from "./faults.ts";
+import { FAULT_COUNT, Fault } from "./faults.ts";
 import { PERIOD_NS, SupervisorRig, running } from "./supervisor-rig.ts";
 import { PATH_LENGTH_MAX } from "./supervisor.ts";
 
@@ -342,8 +342,8 @@ test("our own mistakes end the thread", () => {
   expect(() => rig.cue(OperatorCue.Stop)).toThrow("a cue comes after the last step");
   rig.nowNs = 0;
   expect(() => rig.cue(9 as OperatorCue)).toThrow("the cue is known");
-  expect(() => rig.raise(17 as Fault)).toThrow("the fault has a row");
-  expect(() => rig.step(Reason.Ok, 1 << 17)).toThrow("every gate fault has a row");
+  expect(() => rig.raise(FAULT_COUNT as Fault)).toThrow("the fault has a row");
+  expect(() => rig.step(Reason.Ok, 1 << FAULT_COUNT)).toThrow("every gate fault has a row");
   expect(() => new SupervisorRig({ relapseCount: 0 })).toThrow("relapses are counted from 1");
   expect(() => new SupervisorRig({ startTimeoutNs: milliseconds(0) })).toThrow("the start timeout");
 });

@@ -44,7 +44,12 @@ const resetMask = faultMask((row) => row.clear === "onOperator");
 const stillMask = faultMask((row) => row.subject !== "policy" && row.severity !== "warning");
 /** Faults that latch when they stay in SAFE_STOP. A remembered one is a memory, not a condition. */
 const stayMask = faultMask((row) => row.severity === "stop" && row.clear === "whenClear");
+/** Faults that a person ends in their own time: STARTING waits for them without a limit. */
+const patientMask = faultMask((row) => row.persist === "never");
 const allMask = faultMask(() => true);
+const estopBit = 1 << Fault.EstopOpen;
+/** The actuators have no power. */
+const powerlessMask = estopBit | (1 << Fault.EstopNotArmed);
 
 function persistNsOf(row: FaultRow, profile: RobotProfile): number {
   switch (row.persist) {
@@ -125,6 +130,10 @@ export class Supervisor {
   /** This step entered RUNNING by a start: the gate re-arms. */
   get started(): boolean {
     return this.#started;
+  }
+  /** The e-stop holds the power off: where the robot is, only gravity and hands decide. */
+  get powerless(): boolean {
+    return (this.#active & powerlessMask) !== 0;
   }
   /** Bit per active fault, in the order of the fault table. */
   get activeFaults(): number {
@@ -234,7 +243,9 @@ export class Supervisor {
 
   #judgeFaults(): void {
     const active = this.#active & ~warningMask;
-    if ((active & latchMask) !== 0) {
+    if ((active & estopBit) !== 0) {
+      this.#apply(Cue.EstopOpen, Fault.EstopOpen);
+    } else if ((active & latchMask) !== 0) {
       const cause = this.#worst(active & latchMask);
       this.#apply(Cue.FaultHeld, cause); // through SAFE_STOP where a mode may move
       this.#apply(Cue.FaultHeld, cause);
@@ -259,6 +270,8 @@ export class Supervisor {
     } else if (this.#complete()) {
       this.#completeNs = this.#nowNs;
     } else {
+      const missing = this.#active & stillMask & ~patientMask;
+      if (this.#reason === Reason.Ok && missing === 0) this.#completeNs = this.#nowNs;
       const overdue = this.#nowNs - this.#completeNs >= this.#startTimeoutNs;
       this.#apply(overdue ? Cue.FaultHeld : Cue.Fault, this.#worst(active));
     }

@@ -162,6 +162,7 @@ export class ControlCore {
     if (reason === Reason.StartMismatch) {
       this.actions.voidActive(Evidence.RejectedStartMismatch, nowNs);
     }
+    if (this.supervisor.powerless) this.gate.follow(this.state);
     if (this.supervisor.started) this.gate.rearm(this.state);
     if (this.supervisor.epochRaised) this.beginEpoch(nowNs);
   }
