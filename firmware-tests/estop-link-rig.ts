@@ -67,9 +67,9 @@ export class LinkRig {
 
   arm(): this {
     this.until(({ mode }) => mode === "WAIT_RESET").run(4);
-    this.bench.switches |= EstopInput.ResetPressed;
+    this.bench.switchBits |= EstopInput.ResetPressed;
     this.run(6);
-    this.bench.switches = SWITCHES_AT_REST;
+    this.bench.switchBits = SWITCHES_AT_REST;
     return this.until(({ mode }) => mode === "ARMED");
   }
 

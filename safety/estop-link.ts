@@ -3,8 +3,8 @@
 // answer: it only sends on what a completed tick earned, and in the proof test it spoils some.
 //
 // It asks for the proof test whenever the outputs are open, and never for a reset: that is a
-// person's. What the chip echoes in a proof test must be what was sent, or the link stays open for
-// good. It reads no clock and allocates nothing after the constructor.
+// person's. What the chip echoes in a proof test must be what was sent; after three that failed the
+// link stays open for good. It reads no clock and allocates nothing after the constructor.
 
 import { EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
 import { EstopVerdict } from "../runtime/contracts/estop-codes.ts";
@@ -29,9 +29,9 @@ export const EstopProblem = {
   Silent: 1,
   /** SS1-t of the chip is shorter than this robot needs to stop. */
   StopTooShort: 2,
-  /** The proof test showed something else than was sent. */
+  /** Proof tests showed something else than was sent. */
   ProofEcho: 3,
-  /** The proof test was tried often enough. */
+  /** Proof tests did not come to their end. */
   ProofFailed: 4,
 } as const;
 export type EstopProblem = (typeof EstopProblem)[keyof typeof EstopProblem];
@@ -45,7 +45,7 @@ export const estopProblemNames = [
   "proof_failed",
 ] as const;
 
-/** Proof tests that may time out in a row before the link gives up. */
+/** Proof tests that may fail in a row before the link gives up: a busy machine may spoil one. */
 const PROOF_TRIES_MAX = 3;
 
 export type EstopLinkOptions = {
@@ -82,6 +82,7 @@ export class EstopLink {
   #heardNs: number;
   #counter = 0;
   #proofTries = 0;
+  #isEchoWrong = false;
   #leaving = false;
   #stopAsked = false;
 
@@ -160,7 +161,7 @@ export class EstopLink {
    */
   writeInto(wire: Uint8Array, beat: Float64Array, nowNs: Instant): number {
     const earned = beat[EstopBeatSlot.answerCount]!;
-    const count = this.#isProving ? this.#proof.sendCount(earned) : Math.min(earned, 1);
+    const count = this.#isProving ? this.#provingCount(earned) : Math.min(earned, 1);
     const wrong = this.#isProving && this.#proof.sendsWrong;
     const corrupt = this.#isProving && this.#proof.sendsCorrupt;
     const answer = this.#answer;
@@ -183,6 +184,11 @@ export class EstopLink {
     }
     if (this.#isProving) this.#proof.noteSent(count, nowNs);
     return size;
+  }
+
+  /** Nothing after an echo was wrong: the chip gives this proof test up by itself. */
+  #provingCount(earnedCount: number): number {
+    return this.#isEchoWrong ? 0 : this.#proof.sendCount(earnedCount);
   }
 
   get #isProving(): boolean {
@@ -214,8 +220,11 @@ export class EstopLink {
       this.problem = EstopProblem.StopTooShort;
     }
     if (this.#isProving) {
-      if (before !== EstopMode.Proof) this.#proof.begin();
-      if (!this.#proof.take(status, nowNs)) this.problem = EstopProblem.ProofEcho;
+      if (before !== EstopMode.Proof) {
+        this.#proof.begin();
+        this.#isEchoWrong = false;
+      }
+      if (!this.#proof.take(status, nowNs)) this.#isEchoWrong = true;
     } else if (before === EstopMode.Proof) {
       this.#endProof();
     }
@@ -224,12 +233,13 @@ export class EstopLink {
   #endProof(): void {
     if (this.status.mode === EstopMode.WaitReset) {
       this.#proofTries = 0;
-      if (!this.#proof.isWhole) this.problem = EstopProblem.ProofEcho;
+      if (!this.#proof.isWhole || this.#isEchoWrong) this.problem = EstopProblem.ProofEcho;
       return;
     }
-    if (this.status.cause !== EstopCause.ProofTimeout) return;
+    if (this.status.cause !== EstopCause.ProofTimeout && !this.#isEchoWrong) return;
     this.#proofTries += 1;
-    if (this.#proofTries >= PROOF_TRIES_MAX) this.problem = EstopProblem.ProofFailed;
+    if (this.#proofTries < PROOF_TRIES_MAX) return;
+    this.problem = this.#isEchoWrong ? EstopProblem.ProofEcho : EstopProblem.ProofFailed;
   }
 }
 

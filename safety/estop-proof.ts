@@ -7,12 +7,13 @@ import type { EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
 
-/** One more than may come in 25 ms, whatever the ticks before it gave. */
-const BURST_ANSWERS = 9;
+/** Answers of a tick of the burst, as many as a small chip reads at once, and ticks of it. */
+const BURST_ANSWERS = 4;
+const BURST_TICKS = 3;
 /** After a burst nothing is sent until its echo came or it counts as lost. */
 const BURST_PAUSE_TICKS = 10;
 /** A burst may go over the limit by this many. */
-const EARLY_COUNT_MAX = BURST_ANSWERS;
+const EARLY_COUNT_MAX = BURST_ANSWERS * BURST_TICKS;
 const WRONG_COUNT = 5;
 /** Before the five, silence until the burst has left its 25 ms, then good answers: a new count. */
 const SETTLE_TICKS = 7;
@@ -23,10 +24,10 @@ const SILENCE_SLACK_NS = 10 * NS_PER_MS;
 export class EstopProofCheck {
   #step: number = EstopProof.Wrong;
   #badCount = 0;
-  /** Bad frames sent in this step, ticks in it, and ticks since the last burst. */
+  /** Bad frames sent in this step, ticks in it, and ticks since a burst began. */
   #badSentCount = 0;
   #stepTicks = 0;
-  #burstTicks = BURST_PAUSE_TICKS;
+  #burstTicks = 0;
   #sentNs = 0;
   #hasCount = false;
 
@@ -35,7 +36,7 @@ export class EstopProofCheck {
     this.#step = EstopProof.Wrong;
     this.#badSentCount = 0;
     this.#stepTicks = 0;
-    this.#burstTicks = BURST_PAUSE_TICKS;
+    this.#burstTicks = 0;
     this.#hasCount = false;
   }
 
@@ -87,14 +88,16 @@ export class EstopProofCheck {
 
   /** After each tick of the proof test: so many frames went out. */
   noteSent(count: number, nowNs: Instant): void {
-    this.#burstTicks = count > 1 ? 0 : this.#burstTicks + 1;
+    if (this.#step === EstopProof.Burst && (count > 0 || !this.#isBurstDue)) {
+      this.#burstTicks = (this.#burstTicks + 1) % (BURST_TICKS + BURST_PAUSE_TICKS);
+    }
     if (this.sendsWrong || this.sendsCorrupt) this.#badSentCount += count;
     this.#stepTicks += 1;
     if (count > 0) this.#sentNs = nowNs;
   }
 
   get #isBurstDue(): boolean {
-    return this.#step === EstopProof.Burst && this.#burstTicks >= BURST_PAUSE_TICKS;
+    return this.#step === EstopProof.Burst && this.#burstTicks < BURST_TICKS;
   }
 
   /** The step that just ended shows what was sent in it, and nothing else. */

@@ -96,7 +96,7 @@ test("what is no serial line is refused by name", () => {
   pty.close();
 });
 
-test("a named pipe carries bytes, is empty while it has a writer, and gone when it has none", () => {
+test("a named pipe carries bytes, is empty while it has a writer, and gone without", () => {
   const path = join(root, "pipe");
   makeFifo(path);
   expect(statSync(path).isFIFO()).toBe(true);

@@ -10,6 +10,7 @@ import { isPath } from "../profile/files.ts";
 import { addBenchCommand } from "./bench-command.ts";
 import type { CommandContext } from "./command-context.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
+import { addEmulatorCommand } from "./estop-emulator-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { addProfileCommand } from "./profile-command.ts";
 import { addRunCommand } from "./run-command.ts";
@@ -72,6 +73,7 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
       getOutHasColors: () => false,
     })
     .exitOverride();
+  addEmulatorCommand(program);
   addRunCommand(program, context, listed);
   addOperatorCommands(program, context);
   addProfileCommand(program, context);

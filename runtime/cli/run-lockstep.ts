@@ -25,6 +25,7 @@ import type { RunOptions } from "./run-options.ts";
 import { RunWatch } from "./run-watch.ts";
 
 /** Ticks between two looks at keys and signals: 2 ms of work at a thousand times real time. */
+const NO_ESTOP_ANSWER = { accepted: false, text: "e-stop refused: lockstep has none" };
 const BATCH_TICKS = 400;
 
 /** An answer that takes longer is told to a person: no time passes until it comes. */
@@ -161,6 +162,9 @@ class LockstepRun {
     return {
       ...cues,
       status: () => this.#watch.status(),
+      estop: () => NO_ESTOP_ANSWER,
+      arm: () => NO_ESTOP_ANSWER,
+      prooftest: () => NO_ESTOP_ANSWER,
       quit: () => {
         this.#quit = true;
         this.#stopWaiting();
