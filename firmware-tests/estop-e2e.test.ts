@@ -15,14 +15,18 @@ const POLLS_MAX = 1_000;
 type Edge = { readonly at_us: number; readonly outputs: number; readonly last_byte_us: number };
 
 let scratch = new Scratch();
+const runs: ProgramRun[] = [];
 afterEach(() => {
+  for (const run of runs.splice(0)) run.signal("SIGKILL"); // nothing to one that has ended
   scratch[Symbol.dispose]();
   scratch = new Scratch();
 });
 
 function start(...more: string[]): ProgramRun {
   const args = ["run", "--estop", "emulated", "--task", "none", "--policy", "sine", ...more];
-  return new ProgramRun([...args, ...more], { scratch });
+  const run = new ProgramRun([...args, ...more], { scratch });
+  runs.push(run);
+  return run;
 }
 
 /** What the emulated outputs did so far. */
@@ -106,8 +110,6 @@ test(
     expect(arm.stdout + arm.stderr).toContain("e-stop reset pressed");
     await run.until(/e-stop emulated: ARMED/);
     await run.until(/→ RUNNING: start/);
-    const shown = await runToEnd(["estop", "status", "--pid", `${run.pid}`], { scratch });
-    expect(shown.stdout).toContain("e-stop emulated: ARMED");
     run.signal("SIGTERM");
     expect((await run.end).code).toBe(0);
   },
