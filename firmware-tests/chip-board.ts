@@ -5,12 +5,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EstopInput } from "../runtime/contracts/estop-codes.ts";
-import { CYCLES_PER_US, ResetFlag } from "./chip.ts";
-import type { Chip, MakeChip } from "./chip.ts";
+import { CYCLES_PER_US, ResetFlag } from "../drivers/estop/chip.ts";
+import type { Chip, MakeChip } from "../drivers/estop/chip.ts";
 import type { BenchReset, EstopBench, OutputEdge } from "./estop-bench.ts";
 import { BYTE_US, RelayPair, SWITCHES_AT_REST } from "./estop-bench.ts";
 import { FIRMWARE } from "./firmware-build.ts";
-import { readIntelHex } from "./intel-hex.ts";
+import { readIntelHex } from "../drivers/estop/intel-hex.ts";
 
 const READ_BACK_PINS = [6, 7];
 /** Pins of port B, by bit of `EstopInput`; each switch ties its pin to ground when closed. */

@@ -3,7 +3,7 @@
 
 import { describe, test } from "bun:test";
 import { join } from "node:path";
-import { AvrChip } from "./avr-chip.ts";
+import { AvrChip } from "../drivers/estop/avr-chip.ts";
 import { ChipBoard, committedImage } from "./chip-board.ts";
 import { describeEstop } from "./estop-behaviour.ts";
 import { CoreBench } from "./estop-core-bench.ts";

@@ -5,15 +5,15 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EstopCause, EstopFlag, EstopMode, EstopOutput } from "../runtime/contracts/estop-codes.ts";
-import { AvrChip } from "./avr-chip.ts";
-import { ResetFlag } from "./chip.ts";
-import type { Hang } from "./chip.ts";
+import { AvrChip } from "../drivers/estop/avr-chip.ts";
+import { ResetFlag } from "../drivers/estop/chip.ts";
+import type { Hang } from "../drivers/estop/chip.ts";
 import { ChipBoard, committedImage, imageAt } from "./chip-board.ts";
 import { EstopHost } from "./estop-host.ts";
 import { BOOT_MS, MS, told } from "./estop-rig.ts";
 import { FIRMWARE, FIRMWARE_OUT, hasAvrCompiler, hasSimavr } from "./firmware-build.ts";
 import { makeFirmware, simavrBoard } from "./firmware-build.ts";
-import { IntelHexError, readIntelHex } from "./intel-hex.ts";
+import { IntelHexError, readIntelHex } from "../drivers/estop/intel-hex.ts";
 import { SimavrChip } from "./simavr-chip.ts";
 
 /** Nominal, as both emulators model it; the oscillator of a real chip is off by up to a tenth. */

@@ -7,7 +7,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
-import type { Chip, ChipListener, Hang, PortName } from "./chip.ts";
+import type { Chip, ChipListener, Hang, PortName } from "../drivers/estop/chip.ts";
 
 const READ_BYTES = 65_536;
 

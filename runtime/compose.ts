@@ -22,7 +22,7 @@ const STOP_MS_MAX = 1_000;
 /** How long a thread may take to load before a person is told what is waited for. */
 const PATIENCE_MS = 2_000;
 
-type ThreadName = "robot" | "policy" | "camera" | "control";
+type ThreadName = "robot" | "estop" | "policy" | "camera" | "control";
 
 // Start order, and the entry of each thread. Control comes last, so that it finds its samples.
 const entries: readonly { name: ThreadName; slot: ThreadSlot; realtime: boolean; url: URL }[] = [
@@ -31,6 +31,12 @@ const entries: readonly { name: ThreadName; slot: ThreadSlot; realtime: boolean;
     slot: ThreadSlot.robot,
     realtime: true,
     url: new URL("./workers/robot.worker.ts", import.meta.url),
+  },
+  {
+    name: "estop",
+    slot: ThreadSlot.estop,
+    realtime: true,
+    url: new URL("./workers/estop.worker.ts", import.meta.url),
   },
   {
     name: "policy",
@@ -112,7 +118,15 @@ export class StreamingThreads {
   /** Spawns one after the other, locks memory once all are ready, then sets them going. */
   async start(): Promise<StartReport> {
     const hasCamera = this.#plan.run.robot.sim?.camera !== undefined;
-    const wanted = entries.filter((entry) => entry.name !== "camera" || hasCamera);
+    const hasEstop = this.#plan.run.estop !== undefined;
+    const isWanted = {
+      robot: true,
+      estop: hasEstop,
+      policy: true,
+      camera: hasCamera,
+      control: true,
+    };
+    const wanted = entries.filter((entry) => isWanted[entry.name]);
     for (const entry of wanted) await this.#spawn(entry.name, entry.slot, entry.url);
     const memoryLock = lockMemory();
     const realtime: { name: ThreadName; grant: Grant }[] = [];

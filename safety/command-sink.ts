@@ -4,15 +4,20 @@
 
 import type { RobotActuator } from "../hal/robot.ts";
 import { assert } from "../runtime/contracts/assert.ts";
+import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import type { ApprovedCommand, SafetyGate } from "./gate.ts";
+
+const SUBMIT_TOKEN = 0xa73b_09ce;
 
 export class CommandSink {
   readonly #actuator: RobotActuator;
   readonly #gate: SafetyGate;
+  readonly #signature: TickSignature;
 
-  constructor(actuator: RobotActuator, gate: SafetyGate) {
+  constructor(actuator: RobotActuator, gate: SafetyGate, signature = new TickSignature()) {
     this.#actuator = actuator;
     this.#gate = gate;
+    this.#signature = signature;
   }
 
   /** Sends the approved command of this tick. Exactly one per tick: the gate mints no second. */
@@ -20,5 +25,6 @@ export class CommandSink {
     assert(command.tick === tick, "the command says the tick it is sent in");
     this.#gate.spend(command, tick);
     this.#actuator.send(command);
+    this.#signature.fold(SUBMIT_TOKEN);
   }
 }

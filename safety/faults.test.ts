@@ -69,11 +69,14 @@ test("the design's persistence stands in the rows", () => {
     gate_infeasible: "at_once",
     overspeed: "at_once",
     overload: "at_once",
+    estop_open: "at_once",
+    estop_not_armed: "never",
   });
 });
 
 test("a mask has the bits of the rows that fit", () => {
-  expect(faultMask((row) => row.severity === "latch")).toBe(1 << Fault.DriverLost);
+  const latches = (1 << Fault.DriverLost) | (1 << Fault.EstopOpen);
+  expect(faultMask((row) => row.severity === "latch")).toBe(latches);
   expect(faultMask((row) => row.clear === "onOperator")).toBe(1 << Fault.OperatorStop);
   expect(faultMask(() => true)).toBe(2 ** FAULT_COUNT - 1);
 });

@@ -29,6 +29,10 @@ export const Fault = {
   GateInfeasible: 17,
   Overspeed: 18,
   Overload: 19,
+  /** The independent e-stop is open, or can't be trusted, after it was closed once. */
+  EstopOpen: 20,
+  /** It was not closed yet: a proof test runs, or a person's reset is waited for. */
+  EstopNotArmed: 21,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -82,6 +86,8 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   // The gate has already counted its samples.
   Overspeed:      ["overspeed",       "stop",     "none",    "at_once",   "whenClear",    "robot"],
   Overload:       ["overload",        "stop",     "none",    "at_once",   "whenClear",    "robot"],
+  EstopOpen:      ["estop_open",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
+  EstopNotArmed:  ["estop_not_armed", "stop",     "none",    "never",     "whenClear",    "robot"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {

@@ -19,6 +19,7 @@ import { Mode } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
+import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
 import { JointLimits } from "./limits.ts";
@@ -27,6 +28,9 @@ import { PoseCheck } from "./pose-check.ts";
 import { RobotWatch } from "./robot-watch.ts";
 import { SafeAction } from "./safe-action.ts";
 import { ToolGuard } from "./tool-guard.ts";
+
+const JUDGE_TOKEN = 0x61a5_c83d;
+const APPROVE_TOKEN = 0x4e96_d52b;
 
 declare const approval: unique symbol;
 /** A command that passed the gate this tick. Only this file may cast to it; tidy enforces that. */
@@ -38,6 +42,7 @@ export class SafetyGate {
   /** Ticks in which each repair acted, in the order of `repairNames`. */
   readonly repairCounts = new Float64Array(repairNames.length);
 
+  readonly #signature: TickSignature;
   readonly #limits: JointLimits;
   readonly #tool: ToolGuard;
   readonly #limiter: MotionLimiter;
@@ -65,7 +70,8 @@ export class SafetyGate {
   #judgedOk = false;
 
   /** `schemaFingerprint` is that of the robot's own command space. Set-up only. */
-  constructor(profile: RobotProfile, schemaFingerprint: number) {
+  constructor(profile: RobotProfile, schemaFingerprint: number, signature = new TickSignature()) {
+    this.#signature = signature;
     const { joints } = profile;
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
     this.#limits = new JointLimits(profile);
@@ -146,6 +152,12 @@ export class SafetyGate {
    * does. A blind tick sees nothing of the robot, and neither counts nor forgets.
    */
   watch(state: StateView, reason: Reason): number {
+    const faults = this.#faultsSeen(state, reason);
+    this.#signature.fold(JUDGE_TOKEN);
+    return faults;
+  }
+
+  #faultsSeen(state: StateView, reason: Reason): number {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     if (!isBlind(reason)) this.#pose.observe(state);
     const faults = this.#limiter.infeasible ? 1 << Fault.GateInfeasible : 0;
@@ -239,6 +251,11 @@ export class SafetyGate {
     if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
   }
 
+  /** The actuators have no power: the command is where the robot is, so that none is waiting. */
+  follow(state: StateView): void {
+    if (allFinite(state.positionRad)) this.#seed(state);
+  }
+
   /** Spends an approval: once, for its own tick. The sink asks; nobody else has a use for it. */
   spend(command: ApprovedCommand, tick: number): void {
     assert(command === this.#approved, "a command is sent only when this gate minted it");
@@ -272,6 +289,7 @@ export class SafetyGate {
     record[CommandSlot.repairs] = repairs;
     record[CommandSlot.stateStampNs] = state.stampNs;
     this.#approved.values.set(this.#limiter.command);
+    this.#signature.fold(APPROVE_TOKEN);
     return this.#approved;
   }
 

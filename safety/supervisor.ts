@@ -9,6 +9,7 @@ import { assert } from "../runtime/contracts/assert.ts";
 import { Mode, OperatorCue } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
+import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
 import { FAULT_COUNT, Fault, faultMask, faultOfReason, faultRows } from "./faults.ts";
@@ -30,6 +31,7 @@ export const SAFE_STOP_PATIENCE_NS = 500 * NS_PER_MS;
 /** Mode changes kept for the report; further ones are counted. A change is at most one a tick. */
 export const PATH_LENGTH_MAX = 1_024;
 
+const SUPERVISE_TOKEN = 0xf208_3eb4;
 const NO_FAULT = -1;
 const stopBit = 1 << Fault.OperatorStop;
 const warningMask = faultMask((row) => row.severity === "warning");
@@ -43,7 +45,12 @@ const resetMask = faultMask((row) => row.clear === "onOperator");
 const stillMask = faultMask((row) => row.subject !== "policy" && row.severity !== "warning");
 /** Faults that latch when they stay in SAFE_STOP. A remembered one is a memory, not a condition. */
 const stayMask = faultMask((row) => row.severity === "stop" && row.clear === "whenClear");
+/** Faults that a person ends in their own time: STARTING waits for them without a limit. */
+const patientMask = faultMask((row) => row.persist === "never");
 const allMask = faultMask(() => true);
+const estopBit = 1 << Fault.EstopOpen;
+/** The actuators have no power. */
+const powerlessMask = estopBit | (1 << Fault.EstopNotArmed);
 
 function persistNsOf(row: FaultRow, profile: RobotProfile): number {
   switch (row.persist) {
@@ -70,6 +77,7 @@ export class Supervisor {
   /** Starts that came where a start cannot count. */
   refusedStarts = 0;
 
+  readonly #signature: TickSignature;
   readonly #persistNs: Float64Array;
   readonly #heldNs = new Float64Array(FAULT_COUNT);
   readonly #startTimeoutNs: number;
@@ -92,7 +100,8 @@ export class Supervisor {
   #started = false;
   #latchedBy: Fault | -1 = NO_FAULT;
 
-  constructor(profile: RobotProfile) {
+  constructor(profile: RobotProfile, signature = new TickSignature()) {
+    this.#signature = signature;
     const { relapseCount, relapseWindowNs, startTimeoutNs, startsIn } = profile.supervisor;
     assert(Number.isSafeInteger(relapseCount) && relapseCount > 0, "relapses are counted from 1");
     assert(startTimeoutNs > 0, "the start timeout is a length of time");
@@ -126,6 +135,10 @@ export class Supervisor {
   /** This step entered RUNNING by a start: the gate re-arms. */
   get started(): boolean {
     return this.#started;
+  }
+  /** The e-stop holds the power off: where the robot is, only gravity and hands decide. */
+  get powerless(): boolean {
+    return (this.#active & powerlessMask) !== 0;
   }
   /** Bit per active fault, in the order of the fault table. */
   get activeFaults(): number {
@@ -199,6 +212,7 @@ export class Supervisor {
     this.#hearReset();
     this.#judgeFaults();
     this.#stopEdge = false;
+    this.#signature.fold(SUPERVISE_TOKEN);
   }
 
   /** The time since the last step counts as that step found each fault; it is forgiven slower. */
@@ -248,7 +262,9 @@ export class Supervisor {
 
   #judgeFaults(): void {
     const active = this.#active & ~warningMask;
-    if ((active & latchMask) !== 0) {
+    if ((active & estopBit) !== 0) {
+      this.#apply(Cue.EstopOpen, Fault.EstopOpen);
+    } else if ((active & latchMask) !== 0) {
       const cause = this.#worst(active & latchMask);
       this.#apply(Cue.FaultHeld, cause); // through SAFE_STOP where a mode may move
       this.#apply(Cue.FaultHeld, cause);
@@ -273,6 +289,8 @@ export class Supervisor {
     } else if (this.#complete()) {
       this.#completeNs = this.#nowNs;
     } else {
+      const missing = this.#active & stillMask & ~patientMask;
+      if (this.#reason === Reason.Ok && missing === 0) this.#completeNs = this.#nowNs;
       const overdue = this.#nowNs - this.#completeNs >= this.#startTimeoutNs;
       this.#apply(overdue ? Cue.FaultHeld : Cue.Fault, this.#worst(active));
     }

@@ -320,6 +320,33 @@ const referenceCases: Case[] = [
   },
 ];
 
+const tokenCases: Case[] = [
+  {
+    rule: "stage-token",
+    bad: {
+      "safety/a.ts": "const A_TOKEN = 0x1234_5678;\nthis.#signature.fold(A_TOKEN);\n",
+      "safety/b.ts": "const LIST = [305419896];\n",
+      "safety/c.ts": "export const C_TOKEN = 7;\n",
+      "safety/d.ts": "signature.fold(other.A_TOKEN);\nsignature.fold(9);\n",
+      "runtime/core/e.ts": 'import { foldStage } from "../contracts/estop-answer.ts";\n',
+      "runtime/core/f.ts": "timer(() => signature.earnedAnswer(0));\n",
+    },
+    at: [
+      "runtime/core/e.ts:1",
+      "runtime/core/f.ts:1",
+      "safety/b.ts:1",
+      "safety/c.ts:1",
+      "safety/d.ts:1",
+      "safety/d.ts:2",
+    ],
+    good: {
+      "safety/a.ts": "const A_TOKEN = 0x1234_5678;\nthis.#signature.fold(A_TOKEN);\n",
+      "runtime/workers/estop-port.ts": "cell[0] = signature.earnedAnswer(0);\n",
+      "firmware-tests/bench.ts": "const tokens = [305419896];\n",
+    },
+  },
+];
+
 const cases: readonly Case[] = [
   ...shapeCases,
   ...documentCases,
@@ -328,6 +355,7 @@ const cases: readonly Case[] = [
   ...typeCases,
   ...hotCases,
   ...referenceCases,
+  ...tokenCases,
 ];
 
 test.each(cases.map((each, index) => [each.rule, index] as const))(

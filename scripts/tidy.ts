@@ -11,6 +11,7 @@ import { referenceRules } from "./tidy/reference-rules.ts";
 import type { Repository, Rule, Violation } from "./tidy/repository.ts";
 import { readRepository } from "./tidy/repository.ts";
 import { shapeRules } from "./tidy/shape-rules.ts";
+import { tokenRules } from "./tidy/token-rules.ts";
 import { typeRules } from "./tidy/type-rules.ts";
 
 export const rules: readonly Rule[] = [
@@ -21,6 +22,7 @@ export const rules: readonly Rule[] = [
   ...typeRules,
   ...hotRules,
   ...referenceRules,
+  ...tokenRules,
 ];
 
 /** Every violation of every rule, in order of place. */

@@ -1,5 +1,5 @@
 // The C library, opened once per thread when this module loads: time, scheduling, memory locking,
-// polling. Only the symbols live here; the files beside it give them meaning.
+// polling, devices. Only the symbols live here; the files beside it give them meaning.
 // Import it before the control loop, and never from two Workers at the same moment. No callbacks.
 //
 // Memory rule for every user: allocate an ArrayBuffer, cut a view over it, then take `ptr(view)`,
@@ -20,7 +20,18 @@ const library = dlopen("libc.so.6", {
   prctl: { args: ["i32", "usize", "usize", "usize", "usize"], returns: "i32" },
   gettid: { args: [], returns: "i32" },
   getrlimit: { args: ["i32", "ptr"], returns: "i32" },
+  open: { args: ["ptr", "i32", "i32"], returns: "i32" },
+  close: { args: ["i32"], returns: "i32" },
+  read: { args: ["i32", "ptr", "usize"], returns: "i32" },
+  write: { args: ["i32", "ptr", "usize"], returns: "i32" },
   poll: { args: ["ptr", "usize", "i32"], returns: "i32" },
+  ioctl: { args: ["i32", "usize", "ptr"], returns: "i32" },
+  flock: { args: ["i32", "i32"], returns: "i32" },
+  mkfifo: { args: ["ptr", "i32"], returns: "i32" },
+  posix_openpt: { args: ["i32"], returns: "i32" },
+  grantpt: { args: ["i32"], returns: "i32" },
+  unlockpt: { args: ["i32"], returns: "i32" },
+  ptsname_r: { args: ["i32", "ptr", "usize"], returns: "i32" },
   __errno_location: { args: [], returns: "ptr" },
 });
 
@@ -34,15 +45,25 @@ export function errno(): number {
 }
 
 export const EINTR = 4;
+export const EAGAIN = 11;
 
 const ERRNO_NAMES: Readonly<Record<number, string>> = {
   1: "EPERM",
+  2: "ENOENT",
   3: "ESRCH",
   4: "EINTR",
+  5: "EIO",
+  6: "ENXIO",
   11: "EAGAIN",
   12: "ENOMEM",
+  13: "EACCES",
   14: "EFAULT",
+  16: "EBUSY",
+  17: "EEXIST",
+  19: "ENODEV",
   22: "EINVAL",
+  25: "ENOTTY",
+  32: "EPIPE",
   38: "ENOSYS",
 };
 

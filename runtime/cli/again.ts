@@ -26,6 +26,8 @@ export function againCommand(
   add("--seed", values.seed);
   for (const fault of values.fault ?? []) add("--fault", fault);
   if (values.spinTail !== undefined) add("--spin-tail", values.spinTail / NS_PER_US);
+  add("--estop", values.estop);
+  if (values.autoReset === false) words.push("--no-auto-reset");
   return [program, ...words].map(quotedForShell).join(" ");
 }
 

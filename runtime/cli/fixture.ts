@@ -43,6 +43,7 @@ export const exampleStatus: RunStatus = {
   hint: "Follows expert",
   acts: ["stop"],
   warnings: [],
+  estop: "emulated: ARMED",
   taskSuccess: true,
   episodeCount: 3,
   isEpisodeUnderWay: true,
@@ -77,6 +78,15 @@ export class FakeRun implements RunHandle {
   }
   start(): CueAnswer {
     return this.#answer("start");
+  }
+  estop(): CueAnswer {
+    return this.#answer("estop");
+  }
+  arm(): CueAnswer {
+    return this.#answer("arm");
+  }
+  prooftest(): CueAnswer {
+    return this.#answer("prooftest");
   }
   quit(): void {
     this.asked.push("quit");

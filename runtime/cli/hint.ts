@@ -53,6 +53,9 @@ export function hintOf(facts: HintFacts): Hint {
   }
   switch (mode) {
     case Mode.Starting:
+      if (((facts.faultBits >>> Fault.EstopNotArmed) & 1) === 1) {
+        return { text: "Waits for the e-stop: its proof test, then its reset", acts: ["reset"] };
+      }
       if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };
       return { text: `Waits for ${missing[facts.reason] ?? reasonNames[facts.reason]}`, acts: [] };
     case Mode.Running:

@@ -8,7 +8,7 @@ import type { KeyName } from "./keys.ts";
 
 const typed: readonly (readonly [string, readonly KeyName[]])[] = [
   [" ", ["stop"]],
-  ["rsq?", ["reset", "start", "quit", "help"]],
+  ["rseq?", ["reset", "start", "estop", "quit", "help"]],
   ["RSQ", ["reset", "start", "quit"]],
   ["\u0003", ["interrupt"]],
   ["xyz\r\n\t1", []],

@@ -12,19 +12,21 @@ export interface KeyTerminal {
   pause(): unknown;
 }
 
-export const keyNames = ["stop", "reset", "start", "quit", "help", "interrupt"] as const;
+export const keyNames = ["stop", "reset", "start", "estop", "quit", "help", "interrupt"] as const;
 export type KeyName = (typeof keyNames)[number];
 
 const keys: Readonly<Record<string, KeyName>> = {
   " ": "stop",
   r: "reset",
   s: "start",
+  e: "estop",
   q: "quit",
   "?": "help",
   "\u0003": "interrupt", // Ctrl-C, which a raw terminal does not turn into a signal
 };
 
-export const KEY_HELP = "keys: space stop, r reset, s start, q quit, Ctrl-C quit (twice: at once)";
+export const KEY_HELP =
+  "keys: space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once)";
 
 // What a terminal sends for keys that are no letters.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one

@@ -59,6 +59,15 @@ test("one run is asked without a choice", async () => {
   });
 });
 
+test("estop shows, arms and proves by the same way", async () => {
+  await withRuns(1, async ([run], user) => {
+    expect((await type("estop status", user)).out).toBe("run 11: e-stop emulated: ARMED\n");
+    expect((await type("estop arm", user)).out).toBe("run 11: arm heard\n");
+    expect((await type("estop prooftest --pid 11", user)).out).toBe("run 11: prooftest heard\n");
+    expect(run!.asked).toEqual(["arm", "prooftest"]);
+  });
+});
+
 test("a cue that a run does not take is exit code 1", async () => {
   await withRuns(1, async ([run], user) => {
     run!.isWilling = false;

@@ -1,5 +1,5 @@
-// holdfast stop, reset, start and status: speak to live runs over their sockets. A stop needs no
-// choice and reaches every run of this user; the others ask which one when there are several.
+// holdfast stop, reset, start, status and estop: speak to live runs over their sockets. A stop
+// needs no choice and reaches every run of this user; the others ask which one when there are more.
 
 import { Option } from "commander";
 import type { Command } from "commander";
@@ -9,10 +9,16 @@ import { askRun, OperatorError, runSockets } from "./operator-client.ts";
 import type { RunSocket } from "./operator-client.ts";
 import type { OperatorAnswer, OperatorMethod } from "./operator-protocol.ts";
 import { printable } from "./output.ts";
+import type { RunStatus } from "./run-handle.ts";
 import { statusReport } from "./status-line.ts";
 import { ExitCode, pidOf, UsageError } from "./usage.ts";
 
-type Values = { readonly pid?: number; readonly json?: boolean };
+type Values = {
+  readonly pid?: number;
+  readonly json?: boolean;
+  /** Only the e-stop's part of a status is asked for. */
+  readonly isEstop?: boolean;
+};
 
 /** One run and what it said; an error stands for a run that could not be talked to. */
 type Heard = { readonly run: RunSocket; readonly answer: OperatorAnswer | OperatorError };
@@ -21,6 +27,8 @@ const texts: Readonly<Record<OperatorMethod, string>> = {
   stop: "stop every live run, or one; needs no authority",
   reset: "leave a stop; nothing moves yet",
   start: "let a run that was reset move again",
+  arm: "press the reset that an emulated e-stop waits for",
+  prooftest: "have the proof test tried again after it failed",
   status: "show how a run is",
 };
 
@@ -36,6 +44,28 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
       await operate(context, method, values);
     });
   }
+  addEstopCommands(program, context);
+}
+
+function addEstopCommands(program: Command, context: CommandContext): void {
+  const estop = program
+    .command("estop")
+    .summary("the independent e-stop of a run: status, arm, prooftest")
+    .description("Speaks to the independent e-stop of a live run.");
+  const add = (name: string, method: OperatorMethod, text: string): void => {
+    estop
+      .command(name)
+      .summary(text)
+      .description(`${text}.`)
+      .addOption(new Option("--pid <N>", "which run, by process id").argParser(pidOf("--pid")))
+      .action(async ({ pid }: Values) => {
+        const isEstop = method === "status";
+        await operate(context, method, { ...(pid !== undefined && { pid }), isEstop });
+      });
+  };
+  add("status", "status", "show its mode and why it is open");
+  add("arm", "arm", texts.arm);
+  add("prooftest", "prooftest", texts.prooftest);
 }
 
 async function operate(
@@ -53,7 +83,7 @@ async function operate(
     context.exitWith(ExitCode.Failed);
     return;
   }
-  const isDone = heard.map((each) => report(context, each, values.json === true));
+  const isDone = heard.map((each) => report(context, each, values));
   context.exitWith(isDone.every(Boolean) ? ExitCode.Done : ExitCode.Failed);
   if (values.json !== true) return;
   for (const { run, answer } of heard) {
@@ -93,15 +123,15 @@ const isGone = (answer: Heard["answer"]): boolean =>
   answer instanceof OperatorError && answer.code === "no_listener";
 
 /** Writes what one run said. True when it did what was asked. */
-function report(context: CommandContext, { run, answer }: Heard, isJson: boolean): boolean {
+function report(context: CommandContext, { run, answer }: Heard, values: Values): boolean {
   if (answer instanceof OperatorError) {
     context.err.write(`holdfast: ${answer.message}\n`);
     return false;
   }
   switch (answer.kind) {
     case "status":
-      if (!isJson) {
-        context.out.write(`${statusReport(answer.status, run.pid, context.program)}\n`);
+      if (values.json !== true) {
+        context.out.write(`${statusWords(context, run, answer.status, values)}\n`);
       }
       return true;
     case "cue":
@@ -113,4 +143,14 @@ function report(context: CommandContext, { run, answer }: Heard, isJson: boolean
     default:
       return answer satisfies never;
   }
+}
+
+function statusWords(
+  context: CommandContext,
+  { pid }: RunSocket,
+  status: RunStatus,
+  { isEstop }: Values,
+): string {
+  if (isEstop === true) return `run ${pid}: e-stop ${printable(status.estop)}`;
+  return statusReport(status, pid, context.program);
 }

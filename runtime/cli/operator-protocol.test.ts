@@ -8,11 +8,13 @@ import { answerLine, operatorMethods, readAnswer, requestLine } from "./operator
 test("each method does one thing and is answered", () => {
   const run = new FakeRun();
   const answers = operatorMethods.map((method) => readAnswer(answerLine(requestLine(method), run)));
-  expect(run.asked).toEqual(["stop", "reset", "start"]);
+  expect(run.asked).toEqual(["stop", "reset", "start", "arm", "prooftest"]);
   expect(answers).toEqual([
     { kind: "cue", cue: { accepted: true, text: "stop heard" } },
     { kind: "cue", cue: { accepted: true, text: "reset heard" } },
     { kind: "cue", cue: { accepted: true, text: "start heard" } },
+    { kind: "cue", cue: { accepted: true, text: "arm heard" } },
+    { kind: "cue", cue: { accepted: true, text: "prooftest heard" } },
     { kind: "status", status: exampleStatus },
   ]);
 });
@@ -26,27 +28,27 @@ const refused: readonly (readonly [string, string, string])[] = [
   [
     "{}",
     "unknown_method",
-    "Cannot do the method: expected stop, reset, start, status, found nothing",
+    "Cannot do the method: expected stop, reset, start, arm, prooftest, status, found nothing",
   ],
   [
     '{"method":"go"}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, status, found "go"',
+    'Cannot do the method: expected stop, reset, start, arm, prooftest, status, found "go"',
   ],
   [
     '{"method":["stop"]}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, status, found ["stop"]',
+    'Cannot do the method: expected stop, reset, start, arm, prooftest, status, found ["stop"]',
   ],
   [
     '{"method":"quit"}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, status, found "quit"',
+    'Cannot do the method: expected stop, reset, start, arm, prooftest, status, found "quit"',
   ],
   [
     '{"method":"constructor"}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, status, found "constructor"',
+    'stop, reset, start, arm, prooftest, status, found "constructor"',
   ],
   [
     '{"method":"start","force":true}',

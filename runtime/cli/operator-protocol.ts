@@ -4,7 +4,7 @@
 
 import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
 
-export const operatorMethods = ["stop", "reset", "start", "status"] as const;
+export const operatorMethods = ["stop", "reset", "start", "arm", "prooftest", "status"] as const;
 export type OperatorMethod = (typeof operatorMethods)[number];
 
 /** A longer request is none of ours. */
@@ -117,6 +117,7 @@ const statusFields: Readonly<Record<keyof RunStatus, FieldKind>> = {
   hint: "text",
   acts: "texts",
   warnings: "texts",
+  estop: "text",
   taskSuccess: "flag",
   episodeCount: "number",
   isEpisodeUnderWay: "flag",

@@ -11,6 +11,7 @@ import { ProfileError } from "../profile/problem.ts";
 import { addBenchCommand } from "./bench-command.ts";
 import type { CommandContext } from "./command-context.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
+import { addEmulatorCommand } from "./estop-emulator-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { printable, printableLines } from "./output.ts";
 import { addProfileCommand } from "./profile-command.ts";
@@ -74,6 +75,7 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
       getOutHasColors: () => false,
     })
     .exitOverride();
+  addEmulatorCommand(program);
   addRunCommand(program, context, listed);
   addOperatorCommands(program, context);
   addProfileCommand(program, context);

@@ -22,7 +22,7 @@ import { exitCode, formatReport, jsonReport } from "./report.ts";
 import type { RunReport } from "./report.ts";
 import { runHelp } from "./run-help.ts";
 import type { ListedPolicy } from "./run-help.ts";
-import type { RunOptions } from "./run-options.ts";
+import type { EstopChoice, RunOptions } from "./run-options.ts";
 import {
   choiceOf,
   ExitCode,
@@ -55,6 +55,8 @@ export type RunValues = {
   readonly fault?: readonly string[];
   readonly spinTail?: Duration;
   readonly port?: number;
+  readonly estop?: string;
+  readonly autoReset?: boolean;
   readonly json?: boolean;
 };
 
@@ -86,10 +88,16 @@ export function addRunCommand(
     )
     .addOption(valueOption("--spin-tail <US>", "poll this many µs before each tick", spinTailOf))
     .addOption(valueOption("--port <N>", `first port for the page (${DEFAULT_PORT})`, portOf))
+    .addOption(valueOption("--estop <LINE>", "emulated, or its serial line (none)", textOf))
+    .option("--no-auto-reset", "leave the emulated e-stop's reset to a person")
     .option("--json", "print the report as one line of JSON")
     .addHelpText("after", () => runHelp(listed))
     .action(async (profile: string | undefined, values: RunValues) => {
-      const options = runOptions(profile ?? DEFAULT_PROFILE, values);
+      const options = runOptions(
+        profile ?? DEFAULT_PROFILE,
+        values,
+        context.keyboard !== undefined,
+      );
       await checkPolicy(options.plan.policy);
       const report = await attendedRun(context, options, values);
       if (report === undefined) {
@@ -123,7 +131,7 @@ function valueOption<Value>(
 }
 
 /** Checks everything together. Throws the typed error of whatever does not fit. */
-export function runOptions(profile: string, values: RunValues): RunOptions {
+export function runOptions(profile: string, values: RunValues, hasKeyboard = false): RunOptions {
   const deployment = loadDeployment(profile);
   const task = loadTask(values.task ?? deployment.task);
   requireFit(deployment.robot, task);
@@ -136,6 +144,7 @@ export function runOptions(profile: string, values: RunValues): RunOptions {
     policyLatency: values.policyLatency,
     spinTailNs: values.spinTail ?? duration(0),
     isHardware: false,
+    estop: undefined, // opened when the run starts
   };
   if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
@@ -143,7 +152,22 @@ export function runOptions(profile: string, values: RunValues): RunOptions {
   if (time === "lockstep" && plan.spinTailNs > 0) {
     throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
   }
-  return { profile: deployment.name, plan, time, durationS: values.duration };
+  const estop = estopChoice(values, hasKeyboard);
+  if (time === "lockstep" && estop.kind !== "none") {
+    throw new UsageError("--estop", "--time streaming with it", "--time lockstep");
+  }
+  return { profile: deployment.name, plan, time, durationS: values.duration, estop };
+}
+
+function estopChoice({ estop, autoReset }: RunValues, hasKeyboard: boolean): EstopChoice {
+  const isEmulated = estop === "emulated";
+  if (autoReset === false && !isEmulated) {
+    throw new UsageError("--no-auto-reset", "--estop emulated with it", quoted(estop ?? "none"));
+  }
+  if (estop === undefined || estop === "none") return { kind: "none" };
+  if (isEmulated) return { kind: "emulated", autoReset: !hasKeyboard && autoReset !== false };
+  if (estop.startsWith("/")) return { kind: "board", path: estop };
+  throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
 }
 
 /** Refuses a policy that is not there; whether it fits the robot shows when it is built. */

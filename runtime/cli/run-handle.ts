@@ -39,6 +39,8 @@ export type RunStatus = {
   readonly acts: readonly ActName[];
   /** Shown all run: no real-time priority, memory not locked, … */
   readonly warnings: readonly string[];
+  /** The independent e-stop: mode and cause, or none. */
+  readonly estop: string;
   readonly taskSuccess: boolean;
   /** Episodes that are over. */
   readonly episodeCount: number;
@@ -56,6 +58,12 @@ export interface RunHandle {
   /** Leaves a stop; never starts motion. */
   reset(): CueAnswer;
   start(): CueAnswer;
+  /** Presses the button of an emulated e-stop. */
+  estop(): CueAnswer;
+  /** Presses the reset that an emulated e-stop waits for. */
+  arm(): CueAnswer;
+  /** Has the e-stop's proof test tried again. */
+  prooftest(): CueAnswer;
   /** Ends the run under control. A second call leaves at once. */
   quit(): void;
   /**

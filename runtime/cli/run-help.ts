@@ -35,10 +35,11 @@ const EXAMPLES = `Examples:
   holdfast run --policy sine --spin-tail 100        another policy, sharper timing
   holdfast run --time lockstep --duration 60 --json reproducible, as fast as it goes
   holdfast run --fault freeze:joints@2s+500ms       the joint sensor freezes for half a second
+  holdfast run --estop emulated                     with an emulated e-stop beside it
   holdfast run --policy-latency normal:150ms,40ms   decisions come late
 
 Keys, where there is a terminal:
-  space stop, r reset, s start, q quit, Ctrl-C quit (twice: at once), ? help
+  space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once), ? help
 
 Exit code: 0 ended as asked, 1 ended in a latched fault, 2 bad input.`;
 

@@ -31,6 +31,8 @@ const BATCH_NS = 20e6;
 /** How long loading may go on once the end is asked for. */
 const LOAD_MS_PATIENCE = 1_000;
 
+const NO_ESTOP_ANSWER = { accepted: false, text: "e-stop refused: lockstep has none" };
+
 /** An answer that takes longer is told to a person: no time passes until it comes. */
 const ANSWER_MS_PATIENCE = 2_000;
 
@@ -190,6 +192,9 @@ class LockstepRun {
     return {
       ...cues,
       status: () => this.#watch.status(),
+      estop: () => NO_ESTOP_ANSWER,
+      arm: () => NO_ESTOP_ANSWER,
+      prooftest: () => NO_ESTOP_ANSWER,
       quit: () => {
         this.#quit = true;
         this.#stopWaiting();

@@ -3,6 +3,16 @@
 
 import type { RunPlan } from "../workers/plan.ts";
 
+/** The independent e-stop of a run. */
+export type EstopChoice =
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "emulated";
+      /** Nobody is there to press the reset: the run does it once, after the proof test. */
+      readonly autoReset: boolean;
+    }
+  | { readonly kind: "board"; readonly path: string };
+
 export type RunOptions = {
   /** The deployment's own name, or the robot's. */
   readonly profile: string;
@@ -10,4 +20,5 @@ export type RunOptions = {
   readonly time: "streaming" | "lockstep";
   /** Ends the run by itself after this much session time; undefined runs until told to stop. */
   readonly durationS: number | undefined;
+  readonly estop: EstopChoice;
 };

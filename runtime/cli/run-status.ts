@@ -18,6 +18,8 @@ export type StatusFacts = {
   readonly policy: string;
   readonly lostThread: string;
   readonly warnings: readonly string[];
+  /** In words. */
+  readonly estop: string;
 };
 
 export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
@@ -55,6 +57,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
     hint: hint.text,
     acts: hint.acts,
     warnings: facts.warnings,
+    estop: facts.estop,
     taskSuccess: task.success,
     episodeCount: task.episodeCount,
     isEpisodeUnderWay: task.isEpisodeUnderWay,

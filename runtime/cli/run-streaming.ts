@@ -17,6 +17,8 @@ import { RingReader } from "../shm/spsc-ring.ts";
 import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
 import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
+import { EstopEmulator } from "./estop-emulator.ts";
+import { EstopWatch, stopNsMinOf } from "./estop-watch.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
@@ -40,8 +42,18 @@ const JPEG_QUALITY_PERCENT = 80;
 const LOADING = "loading physics and threads: this takes some seconds";
 
 export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
-  const run = new StreamingRun(options, hooks);
-  return run.go();
+  const { estop } = options;
+  const emulator = estop.kind === "emulated" ? await EstopEmulator.start() : undefined;
+  const path = estop.kind === "board" ? estop.path : emulator?.path;
+  const stopNsMin = stopNsMinOf(options.plan.robot);
+  const enablePath = emulator?.enablePath;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin };
+  const plan = { ...options.plan, estop: opened };
+  try {
+    return await new StreamingRun({ ...options, plan }, hooks, emulator).go();
+  } finally {
+    emulator?.close();
+  }
 }
 
 class StreamingRun {
@@ -62,6 +74,7 @@ class StreamingRun {
   readonly #ask: AskWord;
   readonly #clock: SystemClock;
   readonly #suspend: SuspendWatch;
+  readonly #estop: EstopWatch;
   #lastJpeg: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   #pictureNs = -1;
   readonly #flight: FlightRecorder;
@@ -73,7 +86,7 @@ class StreamingRun {
   #endNs = Infinity;
   #end: () => void = () => undefined;
 
-  constructor(options: RunOptions, hooks: RunHooks) {
+  constructor(options: RunOptions, hooks: RunHooks, emulator: EstopEmulator | undefined) {
     const { plan } = options;
     this.#options = options;
     this.#hooks = hooks;
@@ -93,6 +106,7 @@ class StreamingRun {
     this.#ask = new AskWord(arena.words("camera-ask"));
     this.#clock = new SystemClock(origin, duration(0), { stopped: false });
     this.#suspend = new SuspendWatch(this.#clock.suspendedNs());
+    this.#estop = new EstopWatch(arena, options.estop, emulator, (text) => hooks.note(text));
   }
 
   async go(): Promise<RunReport> {
@@ -104,7 +118,8 @@ class StreamingRun {
     try {
       const granted = await threads.start();
       if (threads.policyName !== "") watch.policy = printable(threads.policyName);
-      watch.warnings = realtimeWarnings(granted, this.#options.plan.isHardware);
+      const missing = realtimeWarnings(granted, this.#options.plan.isHardware);
+      watch.warnings = [...missing, ...this.#estop.warnings];
       for (const warning of watch.warnings) this.#hooks.note(warning);
       threads.cue(OperatorCue.Start); // typing `run` is the start act
       this.#hooks.onHandle(this.#handle());
@@ -114,6 +129,7 @@ class StreamingRun {
       const { firstNs, lastNs } = watch.stats;
       realtimeFactor = (lastNs - firstNs) / (this.#clock.nowNs() - startedNs);
     } finally {
+      await this.#estop.leave();
       if (!(await threads.stop())) this.#hooks.note("some threads did not end in time");
       this.#poll();
     }
@@ -134,7 +150,10 @@ class StreamingRun {
     if (name === "control") {
       this.#dump(text);
       this.#end();
-    } else this.#threads.cue(name === "robot" ? OperatorCue.DriverLost : OperatorCue.PolicyLost);
+      return;
+    }
+    const isDriver = name === "robot" || name === "estop";
+    this.#threads.cue(isDriver ? OperatorCue.DriverLost : OperatorCue.PolicyLost);
   }
 
   /** Polls until the run is over: asked to quit and at rest, or out of time. */
@@ -159,6 +178,8 @@ class StreamingRun {
       this.#noteLatch(this.#tick[TickSlot.mode]!);
       if (this.#quitAsked) this.#countRest(this.#tick);
     }
+    this.#estop.poll();
+    this.#watch.estop = this.#estop.text;
     this.#robotStatus.take();
     this.#policyStatus.take();
     if (this.#suspend.observe(this.#clock.suspendedNs())) {
@@ -240,8 +261,11 @@ class StreamingRun {
     return {
       status: () => this.#watch.status(),
       stop: cues.stop,
-      reset: fresh(cues.reset),
+      reset: () => this.#estop.pressReset() ?? fresh(cues.reset)(),
       start: fresh(cues.start),
+      estop: () => this.#estop.pressButton(),
+      arm: () => this.#estop.pressReset() ?? this.#estop.refusal,
+      prooftest: () => this.#estop.proveAgain(),
       quit: () => this.#quit(),
       frame: () => this.#frame(),
     };

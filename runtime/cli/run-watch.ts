@@ -29,6 +29,8 @@ export class RunWatch implements TickSink, EvidenceSink {
   warnings: readonly string[] = [];
   /** Which thread ended unasked and why; empty when all live. */
   lostThread = "";
+  /** The e-stop, in words. */
+  estop = "none";
   readonly #options: RunOptions;
   readonly #hooks: RunHooks;
   readonly #task: () => TaskOutcome;
@@ -66,8 +68,9 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   status(): RunStatus {
-    const { stats, policy, lostThread, warnings } = this;
-    return statusOf(this.#options, { stats, task: this.#task(), policy, lostThread, warnings });
+    const { stats, policy, lostThread, warnings, estop } = this;
+    const task = this.#task();
+    return statusOf(this.#options, { stats, task, policy, lostThread, warnings, estop });
   }
 
   /** A person's cues, judged, then handed on by `put`, which says whether there was room. */

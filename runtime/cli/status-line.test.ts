@@ -141,6 +141,7 @@ test("a status for reading has every figure", () => {
       "  wake-up   p50 12 µs, p99 80 µs; work p99 30 µs; sample age p50 2.6 ms",
       "  task      pick_place, 2 of 3 episodes, 1 under way",
       "  faults    stale_state",
+      "  e-stop    emulated: ARMED",
       "  warning   memory is not locked",
       "  joint                    measured  command  rad",
       "  pan                         0.250    0.300",

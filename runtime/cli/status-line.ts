@@ -142,6 +142,7 @@ export function statusReport(status: RunStatus, pid: number, program: string): s
       `sample age p50 ${status.sampleAgeMsP50.toFixed(1)} ms`,
     `  task      ${status.task === "none" ? "none" : `${status.task}, ${episodesText(status)}`}`,
     `  faults    ${status.faults.length === 0 ? "none" : status.faults.join(", ")}`,
+    `  e-stop    ${status.estop}`,
     ...status.warnings.map((warning) => `  warning   ${warning}`),
     `  ${"joint".padEnd(24)} measured  command  rad`,
     ...joints,

@@ -22,11 +22,15 @@ import { StateSlot, StateView } from "../contracts/state.ts";
 import type { StateLayout } from "../contracts/state.ts";
 import { TickSlot, TickView, tickSlotCount } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
+import { NO_ESTOP, TickSignature } from "../contracts/tick-signature.ts";
+import type { EstopPort } from "../contracts/tick-signature.ts";
 import type { Instant } from "../contracts/units.ts";
 import { ActionBuffer } from "./action-buffer.ts";
 import { StateEstimator } from "./estimator.ts";
+import { ObserveStage } from "./observe-stage.ts";
 import { DeadlineMonitor } from "./timing.ts";
 
+const ARRIVALS_TOKEN = 0x9b1d_40e7;
 /** At most this many chunks enter in one tick; more wait for the next. */
 const CHUNKS_PER_TICK_MAX = 4;
 /** At most this many cues enter in one tick: a person's acts never come faster. */
@@ -49,6 +53,8 @@ export type CoreParts = {
   readonly alive: AliveFaults;
   readonly ticks: TickSink;
   readonly evidence: EvidenceSink;
+  /** Absent in a run without an e-stop. */
+  readonly estop?: EstopPort;
   /** Late ticks and missed beats are faults on hardware, counts in simulation. */
   readonly deadlineIsFault: boolean;
 };
@@ -76,6 +82,8 @@ export class ControlCore {
   epoch = 0;
   /** Ticks in which motion was allowed and no decision was there. */
   coverageGapTicks = 0;
+  readonly #estop: EstopPort;
+  readonly #signature = new TickSignature();
   readonly #cues: CuePort;
   readonly #alive: AliveFaults;
   readonly #ticks: TickSink;
@@ -86,18 +94,20 @@ export class ControlCore {
   constructor(parts: CoreParts) {
     const { profile, layout } = parts;
     this.profile = profile;
-    this.robot = parts.sensor;
+    this.#estop = parts.estop ?? NO_ESTOP;
+    const signature = this.#signature;
+    this.robot = new ObserveStage(parts.sensor, signature);
     this.snapshot = new SensorSnapshot(layout.sources);
-    this.estimator = new StateEstimator(profile, layout);
+    this.estimator = new StateEstimator(profile, layout, signature);
     this.state = new StateView(new Float64Array(layout.slotCount), layout);
     this.policy = parts.policy;
-    this.gate = new SafetyGate(profile, parts.schemaFingerprint);
+    this.gate = new SafetyGate(profile, parts.schemaFingerprint, signature);
     this.evidence = parts.evidence;
     const { schemaFingerprint } = parts;
     this.actions = new ActionBuffer(profile, schemaFingerprint, this.gate.command, this.evidence);
     this.action = new ActionSample(layout.jointCount);
-    this.supervisor = new Supervisor(profile);
-    this.sink = new CommandSink(parts.actuator, this.gate);
+    this.supervisor = new Supervisor(profile, signature);
+    this.sink = new CommandSink(parts.actuator, this.gate, signature);
     this.timing = new DeadlineMonitor(profile, parts.deadlineIsFault);
     this.qualityRatioMin = profile.state.qualityRatioMin;
     this.#cues = parts.cues;
@@ -131,6 +141,7 @@ export class ControlCore {
   /** Cues, other threads' silence and chunks: what came in since the last tick. */
   takeArrivals(nowNs: Instant): void {
     const { supervisor, timing } = this;
+    this.#estop.beginInto(this.#signature, this.tick);
     this.#cueBits = 0;
     for (let count = 0; count < CUES_PER_TICK_MAX; count += 1) {
       const cue = this.#cues.takeCue();
@@ -148,6 +159,7 @@ export class ControlCore {
     for (let count = 0; count < CHUNKS_PER_TICK_MAX && this.policy.takeChunk(nowNs); count += 1) {
       this.actions.put(this.policy.chunk, nowNs);
     }
+    this.#signature.fold(ARRIVALS_TOKEN);
   }
 
   /** What a supervisor's step or a refusal means for the other stages. */
@@ -156,11 +168,12 @@ export class ControlCore {
       this.actions.voidActive(Evidence.RejectedStartMismatch, nowNs);
     }
     this.gate.reduceSpeed(this.supervisor.reducesMotion);
+    if (this.supervisor.powerless) this.gate.follow(this.state);
     if (this.supervisor.started) this.gate.rearm(this.state);
     if (this.supervisor.epochRaised) this.beginEpoch(nowNs);
   }
 
-  /** Publishes the state, counts the reason and writes the record of the tick. */
+  /** Publishes the state, counts the reason, writes the record and hands the answer over. */
   finish(reason: Reason, command: CommandView, nowNs: Instant): void {
     if (reason !== Reason.Ok) {
       this.safeTicks[reason] = this.safeTicks[reason]! + 1;
@@ -170,6 +183,7 @@ export class ControlCore {
     this.#lastReason = reason;
     this.#publish(this.tick);
     this.#writeRecord(reason, command, nowNs);
+    this.#estop.answer(this.#signature, this.supervisor.mode);
     this.tick += 1;
   }
 

@@ -11,10 +11,12 @@ import { payloadCount } from "../contracts/sample.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
 import { Hypothesis, StateSlot } from "../contracts/state.ts";
 import type { StateLayout, StateView } from "../contracts/state.ts";
+import { TickSignature } from "../contracts/tick-signature.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { SensorBuffer } from "./sensor-buffer.ts";
 
+const ESTIMATE_TOKEN = 0xd47f_1b96;
 /** A joint value beyond this is no reading: a wrapped counter, a flipped exponent bit. */
 const READING_MAX = 1e4;
 const isReading = (value: number): boolean => Math.abs(value) < READING_MAX;
@@ -35,10 +37,12 @@ export class StateEstimator {
   readonly #velocityRadPerS: Float64Array;
   readonly #effortNm: Float64Array;
   readonly #hasEffort: boolean;
+  readonly #signature: TickSignature;
   /** Readings refused because they were not numbers a joint can have. */
   badReadingCount = 0;
 
-  constructor(profile: RobotProfile, layout: StateLayout) {
+  constructor(profile: RobotProfile, layout: StateLayout, signature = new TickSignature()) {
+    this.#signature = signature;
     const jointCount = layout.jointCount;
     this.#layout = layout;
     const { windowNs } = profile.state;
@@ -83,6 +87,7 @@ export class StateEstimator {
     this.#align(state, nowNs);
     this.#writeFields(state, nowNs);
     state.record[StateSlot.estimatedNs] = nowNs;
+    this.#signature.fold(ESTIMATE_TOKEN);
   }
 
   /** Takes the joints that the newest sample of a source read, and only those. */

@@ -15,14 +15,15 @@ const patience = (robot: string) =>
     fault: faultNames[Math.log2(faultBit)],
   }));
 
-test("at 200 Hz a check is 100 ms: the robot gets 200 ms, the policy 1.5 s, main 1 s", () => {
+test("at 200 Hz a check is 100 ms: drivers get 200 ms, the policy 1.5 s, main 1 s", () => {
   expect(patience("so101")).toEqual([
     { thread: "robot", ownCounter: true, checks: 2, fault: "driver_lost" },
+    { thread: "estop", ownCounter: true, checks: 2, fault: "estop_open" },
     { thread: "policy", ownCounter: true, checks: 15, fault: "policy_lost" },
     { thread: "main", ownCounter: true, checks: 10, fault: "main_slow" },
   ]);
 });
 
 test("at 50 Hz a check is 400 ms, and every thread gets at least one", () => {
-  expect(patience("document-one").map(({ checks }) => checks)).toEqual([1, 4, 3]);
+  expect(patience("document-one").map(({ checks }) => checks)).toEqual([1, 1, 4, 3]);
 });

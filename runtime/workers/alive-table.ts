@@ -12,6 +12,8 @@ export function aliveTable(robot: RobotProfile): readonly AliveRow[] {
   return [
     // A driver turns at the control rate: 200 ms without a cycle is a dead bus.
     row("robot", ThreadSlot.robot, 0.2 * checksPerS, Fault.DriverLost),
+    // The e-stop's driver turns at the control rate too; its chip cuts long before this is seen.
+    row("estop", ThreadSlot.estop, 0.2 * checksPerS, Fault.EstopOpen),
     // A policy thread polls every few ms between decisions; a decision may take a second.
     row("policy", ThreadSlot.policy, 1.5 * checksPerS, Fault.PolicyLost),
     // Main serves people; its pauses are shown and change nothing.

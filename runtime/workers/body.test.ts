@@ -28,6 +28,7 @@ function seedsOf(seed: number): number[] {
     policyLatency: undefined,
     spinTailNs: duration(0),
     isHardware: false,
+    estop: undefined,
   };
   const body = new Body(run, sim);
   body.begin(instant(0));

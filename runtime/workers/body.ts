@@ -68,6 +68,18 @@ export class Body {
     this.judge.begin(nowNs);
   }
 
+  /**
+   * The supply of the actuators, as an e-stop switches it. After a cut the robot is activated anew:
+   * its goal is where it is, whatever it held before.
+   */
+  setPowered(hasPower: boolean, nowNs: Instant): void {
+    this.sim?.setPowered(false);
+    this.robot.lifecycle.deactivate(nowNs);
+    if (!hasPower) return;
+    this.sim?.setPowered(true);
+    this.robot.lifecycle.activate(nowNs);
+  }
+
   /** Lets the world run on to `nowNs` and judges it; a finished task begins again elsewhere. */
   advanceTo(nowNs: Instant): void {
     const { sim, judge } = this;

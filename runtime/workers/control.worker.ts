@@ -9,6 +9,7 @@ import { controlTick } from "../core/tick.ts";
 import { instant } from "../contracts/units.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { aliveTable } from "./alive-table.ts";
+import { CellEstopPort } from "./estop-port.ts";
 import { layoutOf } from "./plan.ts";
 import {
   CellActuator,
@@ -34,6 +35,8 @@ const { robot } = plan.run;
 const layout = layoutOf(plan.run);
 const stop = new WordStop(words);
 const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
+const alive = new AliveMonitor(aliveTable(robot), new WordAlive(words));
+const estop = plan.run.estop === undefined ? undefined : new CellEstopPort(arena, alive);
 const core = new ControlCore({
   profile: robot,
   layout,
@@ -42,9 +45,10 @@ const core = new ControlCore({
   actuator: new CellActuator(arena),
   policy: new CellPolicyPort(arena, robot.policy.anchoring),
   cues: new WordCuePort(words),
-  alive: new AliveMonitor(aliveTable(robot), new WordAlive(words)),
+  alive: estop ?? alive,
   ticks: new RingTickSink(arena),
   evidence: new RingEvidenceSink(arena),
+  ...(estop !== undefined && { estop }),
   deadlineIsFault: plan.run.isHardware,
 });
 warmUp(robot, layout);

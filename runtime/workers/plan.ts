@@ -6,6 +6,11 @@ import type { Scene } from "../../hal/mujoco/scene.ts";
 import type { SessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
 import { CHUNK_SLOT_COUNT } from "../contracts/action.ts";
 import { commandSlotCount } from "../contracts/command.ts";
+import {
+  ESTOP_ASK_SLOT_COUNT,
+  ESTOP_BEAT_SLOT_COUNT,
+  ESTOP_STATUS_SLOT_COUNT,
+} from "../contracts/estop-line.ts";
 import { EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
 import type { RobotProfile, SourceProfile, TaskProfile } from "../contracts/profile.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
@@ -15,7 +20,18 @@ import { tickSlotCount } from "../contracts/tick-record.ts";
 import { milliseconds } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { CONTROL_WORD_COUNT } from "../shm/control-words.ts";
+import { ESTOP_WISH_WORD_COUNT } from "../shm/estop-wish.ts";
 import type { ArenaHandle, ArenaPart } from "../shm/arena.ts";
+
+/** The e-stop of a run, once it is there to be opened. */
+export type EstopPlan = {
+  /** Its serial line. */
+  readonly path: string;
+  /** For an emulated board: the pipe by which its outputs switch the simulated drives. */
+  readonly enablePath: string | undefined;
+  /** The shortest SS1-t that lets this robot come to rest. */
+  readonly stopNsMin: Duration;
+};
 
 /** What a run is asked to do. Plain data: it crosses to every Worker. */
 export type RunPlan = {
@@ -31,6 +47,8 @@ export type RunPlan = {
   readonly spinTailNs: Duration;
   /** A real robot moves: what a simulation only counts is a fault or a refusal. */
   readonly isHardware: boolean;
+  /** Undefined for a run without an e-stop. */
+  readonly estop: EstopPlan | undefined;
 };
 
 export type WorkerPlan = {
@@ -124,8 +142,12 @@ export function arenaParts(run: RunPlan): readonly ArenaPart[] {
   return [
     { kind: "words", name: "control", wordCount: CONTROL_WORD_COUNT },
     { kind: "words", name: "camera-ask", wordCount: 1 },
+    { kind: "words", name: "estop-wish", wordCount: ESTOP_WISH_WORD_COUNT },
     cell("command", commandSlotCount(jointCount)),
     ...layout.sources.map((source) => cell(sampleCell(source), sampleSlotCount(source))),
+    cell("estop-ask", ESTOP_ASK_SLOT_COUNT),
+    cell("estop-beat", ESTOP_BEAT_SLOT_COUNT),
+    cell("estop-status", ESTOP_STATUS_SLOT_COUNT),
     cell("state", layout.slotCount),
     cell("robot-status", ROBOT_STATUS_SLOT_COUNT),
     cell("policy-status", POLICY_STATUS_SLOT_COUNT),

@@ -13,6 +13,7 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { makeBody } from "./body.ts";
 import { RobotStatusSlot, sourcesOf, WorldSlot } from "./plan.ts";
 import { CellSampleWriter, WordStop } from "./ports.ts";
+import { Supply } from "./supply.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, note, runWhenTold } from "./thread.ts";
 
@@ -48,6 +49,8 @@ const view =
   body.sim === undefined || camera === undefined
     ? undefined
     : new SceneSource(body.sim.world, camera.id, goal);
+const supply =
+  plan.run.estop?.enablePath === undefined ? undefined : new Supply(plan.run.estop.enablePath);
 let missedBeats = 0;
 let cycle = 0;
 let toldFault = false;
@@ -86,6 +89,7 @@ function runCycle(dueNs: number): void {
     command.record.set(commands.record);
     body.robot.actuator.send(command);
   }
+  if (supply?.take() === true) body.setPowered(supply.hasPower, instant(dueNs));
   body.advanceTo(instant(dueNs));
   body.sensor.observeInto(snapshot, clock.nowNs());
   samples.publish(snapshot);
@@ -110,6 +114,7 @@ runWhenTold(
     const { periodNs } = robot;
     let dueNs = words.gridOriginNs - periodNs + PHASE_NS;
     body.begin(instant(dueNs));
+    if (supply !== undefined) body.setPowered(supply.hasPower, instant(dueNs));
     while (!stop.stopped) {
       dueNs += periodNs;
       const missed = Math.floor((clock.nowNs() - dueNs) / periodNs);

@@ -1,0 +1,107 @@
+// The emulated e-stop as a process of its own, paced to wall time: the chip's line on a
+// pseudo-terminal, its outputs as bytes in a named pipe, its keys from standard input. It lives on
+// when the runtime is killed or stopped, as a board would, and ends some seconds after its input.
+//
+// When the machine runs it late it lets its own time slip instead of hurrying after: neither a
+// silence nor a burst is made up. It writes each change of the outputs, in the chip's time, to
+// `events.jsonl` in its folder.
+
+import { appendFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { FileDescriptor, GONE, makeFifo } from "../../hal/ffi/file-descriptor.ts";
+import { MonotonicClock, sessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
+import { Pty } from "../../hal/ffi/pty.ts";
+import { nameThread, setFifo } from "../../hal/ffi/scheduling.ts";
+import { duration, instant, NS_PER_MS, NS_PER_US } from "../../runtime/contracts/units.ts";
+import { EmulatedBoard } from "./emulated-board.ts";
+
+const PRIORITY = 60;
+const SLICE_NS = NS_PER_MS;
+const SLIP_NS_MAX = 2 * NS_PER_MS;
+/** How long the chip lives on without anybody: longer than any of its timers. */
+const LINGER_US = 3_000_000;
+/** Chip time that is run ahead of the first byte, so that the emulator's own code is warm. */
+const WARM_UP_US = 200_000;
+const STANDARD_INPUT = 0;
+const STANDARD_OUTPUT = 1;
+const KEYS: Readonly<Record<number, "button" | "reset">> = { 98: "button", 114: "reset" };
+
+/** What the process says once, as a line of JSON, when it can be opened. */
+export type EmulatorReady = { readonly path: string; readonly enablePath: string };
+
+/** Runs until standard input ends, and a while longer. `folder` is removed at the end. */
+export function runEmulator(image: string, folder: string): void {
+  new Emulator(image, folder).run();
+}
+
+class Emulator {
+  readonly #folder: string;
+  readonly #board: EmulatedBoard;
+  readonly #pty = new Pty();
+  readonly #enable: FileDescriptor;
+  readonly #keys = new FileDescriptor("standard input", STANDARD_INPUT);
+  readonly #clock = new MonotonicClock(sessionOrigin(), duration(0));
+  readonly #level = new Uint8Array(1);
+  #slipUs = 0;
+  #leftUs = Number.POSITIVE_INFINITY;
+
+  constructor(image: string, folder: string) {
+    this.#folder = folder;
+    const enablePath = join(folder, "enable");
+    makeFifo(enablePath);
+    this.#enable = FileDescriptor.open(enablePath);
+    new EmulatedBoard(image, () => undefined).runUntil(WARM_UP_US);
+    this.#board = new EmulatedBoard(image, (atUs) => this.#tellOutputs(atUs));
+    const ready: EmulatorReady = { path: this.#pty.path, enablePath };
+    writeSync(STANDARD_OUTPUT, `${JSON.stringify(ready)}\n`);
+  }
+
+  run(): void {
+    nameThread("hf-estop-board");
+    setFifo(PRIORITY); // where it is not granted the chip's time slips more often
+    let dueNs = this.#clock.nowNs() + SLICE_NS;
+    while (this.#board.nowUs - this.#leftUs < LINGER_US) {
+      while (!this.#clock.sleepSliceUntil(instant(dueNs)));
+      const lateNs = this.#clock.nowNs() - dueNs;
+      if (lateNs > SLIP_NS_MAX) {
+        // What came in the time that did not pass for the chip was not sent to it either.
+        this.#pty.device.read();
+        this.#slipUs += lateNs / NS_PER_US;
+        dueNs += lateNs;
+      }
+      dueNs += SLICE_NS;
+      this.#slice();
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+    this.#pty.close();
+  }
+
+  #slice(): void {
+    const { device } = this.#pty;
+    this.#readKeys();
+    const count = device.read();
+    if (count > 0) this.#board.send(device.received.slice(0, count));
+    this.#board.runUntil(this.#board.nowUs + SLICE_NS / NS_PER_US);
+    const sent = this.#board.takeSent();
+    if (sent.length > 0) device.write(sent, sent.length);
+  }
+
+  #readKeys(): void {
+    if (this.#leftUs !== Number.POSITIVE_INFINITY || !this.#keys.waitReadable(0)) return;
+    const count = this.#keys.read();
+    if (count === GONE) this.#leftUs = this.#board.nowUs;
+    for (let at = 0; at < count; at += 1) {
+      const key = KEYS[this.#keys.received[at]!];
+      if (key !== undefined) this.#board.press(key);
+    }
+  }
+
+  #tellOutputs(atUs: number): void {
+    const { outputBits, lastByteUs } = this.#board;
+    this.#level[0] = outputBits;
+    this.#enable.write(this.#level, 1);
+    const event = { at_us: Math.round(atUs), outputs: outputBits, last_byte_us: lastByteUs };
+    const line = JSON.stringify({ ...event, slip_us: Math.round(this.#slipUs) });
+    appendFileSync(join(this.#folder, "events.jsonl"), `${line}\n`);
+  }
+}

@@ -1,0 +1,113 @@
+// The host's link and the chip's core in one virtual time: a control that earns an answer in each
+// tick of 5 ms, by the vectors' fold, and a driver half a millisecond behind it. A test may take
+// ticks away, lose bytes either way, press buttons or start the chip anew.
+
+import { foldStage, openAnswer } from "../runtime/contracts/estop-answer.ts";
+import { EstopInput, estopModeNames } from "../runtime/contracts/estop-codes.ts";
+import { ESTOP_BEAT_SLOT_COUNT, EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
+import { ANSWERS_PER_TICK } from "../runtime/contracts/tick-signature.ts";
+import { duration, instant } from "../runtime/contracts/units.ts";
+import { EstopLink } from "../safety/estop-link.ts";
+import type { EstopBench } from "./estop-bench.ts";
+import { SWITCHES_AT_REST } from "./estop-bench.ts";
+import { CoreBench } from "./estop-core-bench.ts";
+import vectors from "./vectors/estop-frames.json";
+
+const TICK_US = 5_000;
+const DRIVER_US = 500;
+
+export class LinkRig {
+  readonly bench: EstopBench;
+  readonly link: EstopLink;
+  /** The modes of the chip, as statuses told them. */
+  readonly modes: string[] = [];
+  readonly wire: Uint8Array;
+  hostMode = 0;
+  /** No tick completes. */
+  isHung = false;
+  /** Nothing of the chip arrives. */
+  isDeaf = false;
+  /** Changes what the host hears, as a broken chip would send it. */
+  hears: (bytes: Uint8Array) => Uint8Array = (bytes) => bytes;
+  readonly #beat = new Float64Array(ESTOP_BEAT_SLOT_COUNT);
+  #asked = { question: 0, questionId: 0, bootNonce: 0, answerCount: 0 };
+  #tick = 0;
+  #us: number;
+
+  constructor(bench: EstopBench = new CoreBench(), stopMs = 300) {
+    this.bench = bench;
+    this.#us = bench.nowUs;
+    const stopNsMin = duration(stopMs * 1e6);
+    this.link = new EstopLink({ stopNsMin, nowNs: instant(bench.nowUs * 1e3) });
+    this.wire = new Uint8Array(this.link.wireSizeBytesMax);
+  }
+
+  get mode(): string {
+    return estopModeNames[this.link.status.mode]!;
+  }
+
+  get nowUs(): number {
+    return this.#us;
+  }
+
+  /** Periods of 5 ms: a tick, then the driver. */
+  run(periodCount: number): this {
+    for (let index = 0; index < periodCount; index += 1) this.#period();
+    return this;
+  }
+
+  /** Runs until it holds, for at most ten seconds. */
+  until(holds: (rig: LinkRig) => boolean): this {
+    for (let index = 0; index < 2_000; index += 1) {
+      if (holds(this)) return this;
+      this.#period();
+    }
+    throw new Error(`Cannot go on: the chip is ${JSON.stringify(this.link.status)}`);
+  }
+
+  arm(): this {
+    this.until(({ mode }) => mode === "WAIT_RESET").run(4);
+    this.bench.switchBits |= EstopInput.ResetPressed;
+    this.run(6);
+    this.bench.switchBits = SWITCHES_AT_REST;
+    return this.until(({ mode }) => mode === "ARMED");
+  }
+
+  #period(): void {
+    this.#us += TICK_US;
+    this.bench.runUntil(this.#us);
+    const hasBeat = !this.isHung;
+    if (hasBeat) this.#earn();
+    this.bench.runUntil(this.#us + DRIVER_US);
+    const nowNs = instant((this.#us + DRIVER_US) * 1e3);
+    const bytes = this.hears(this.bench.takeReceived());
+    for (const byte of this.isDeaf ? [] : bytes) {
+      if (!this.link.takeByte(byte, nowNs)) continue;
+      if (this.modes.at(-1) !== this.mode) this.modes.push(this.mode);
+    }
+    this.link.step(nowNs);
+    const { status, answersWanted } = this.link;
+    if (hasBeat) {
+      const size = this.link.writeInto(this.wire, this.#beat, nowNs);
+      this.bench.send(this.wire.slice(0, size));
+    }
+    const { question, counter, bootNonce } = status;
+    this.#asked = { question, questionId: counter, bootNonce, answerCount: answersWanted };
+  }
+
+  /** A completed tick, as control hands it over. */
+  #earn(): void {
+    this.#tick += 1;
+    const { question, questionId, bootNonce, answerCount } = this.#asked;
+    const tickIndex = (this.#tick * ANSWERS_PER_TICK) >>> 0;
+    this.#beat[EstopBeatSlot.questionId] = questionId;
+    this.#beat[EstopBeatSlot.bootNonce] = bootNonce;
+    this.#beat[EstopBeatSlot.hostMode] = this.hostMode;
+    this.#beat[EstopBeatSlot.tickIndex] = tickIndex;
+    this.#beat[EstopBeatSlot.answerCount] = answerCount;
+    for (let within = 0; within < answerCount; within += 1) {
+      const opened = openAnswer(question, tickIndex + within);
+      this.#beat[EstopBeatSlot.answers + within] = vectors.tokens.reduce(foldStage, opened);
+    }
+  }
+}

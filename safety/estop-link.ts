@@ -1,0 +1,250 @@
+// EstopLink: the host's end of the e-stop line, sans-IO. Bytes of the chip go in; questions for the
+// tick, the bits that the supervisor must know and bytes for the chip come out. It can't make an
+// answer: it only sends on what a completed tick earned, and in the proof test it spoils some.
+//
+// It asks for the proof test whenever the outputs are open, and never for a reset: that is a
+// person's. What the chip echoes in a proof test must be what was sent; after three that failed the
+// link stays open for good. It reads no clock and allocates nothing after the constructor.
+
+import { EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
+import { EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
+import { StatusReader } from "../runtime/contracts/estop-frame.ts";
+import { EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
+import { ANSWERS_PER_TICK } from "../runtime/contracts/tick-signature.ts";
+import { NS_PER_MS } from "../runtime/contracts/units.ts";
+import type { Duration, Instant } from "../runtime/contracts/units.ts";
+import { EstopProofCheck } from "./estop-proof.ts";
+import { Fault } from "./faults.ts";
+
+/** Ten statuses missing: the line is dead, whatever the outputs do. */
+export const STATUS_SILENCE_NS_MAX = 50 * NS_PER_MS;
+/** A board that was reset by opening the port takes its bootloader's time to speak. */
+export const FIRST_STATUS_NS_MAX = 3_000 * NS_PER_MS;
+
+/** Why the host doesn't trust the e-stop, beside what the chip itself says. */
+export const EstopProblem = {
+  None: 0,
+  /** No status comes. */
+  Silent: 1,
+  /** SS1-t of the chip is shorter than this robot needs to stop. */
+  StopTooShort: 2,
+  /** Proof tests showed something else than was sent. */
+  ProofEcho: 3,
+  /** Proof tests did not come to their end. */
+  ProofFailed: 4,
+} as const;
+export type EstopProblem = (typeof EstopProblem)[keyof typeof EstopProblem];
+
+/** Names used in reports, by code. */
+export const estopProblemNames = [
+  "none",
+  "silent",
+  "stop_too_short",
+  "proof_echo",
+  "proof_failed",
+] as const;
+
+/** Proof tests that may fail in a row before the link gives up: a busy machine may spoil one. */
+const PROOF_TRIES_MAX = 3;
+
+export type EstopLinkOptions = {
+  /** The shortest SS1-t that lets this robot come to rest. */
+  readonly stopNsMin: Duration;
+  /** When the link is opened. */
+  readonly nowNs: Instant;
+};
+
+export class EstopLink {
+  /** The chip's last status; all zero before the first. */
+  readonly status = new EstopStatus();
+  /** Room for the frames of one `writeInto`. */
+  readonly wireSizeBytesMax: number;
+  statusCount = 0;
+  /** Answers sent. */
+  beatCount = 0;
+  /** Frames of the chip that were none. */
+  brokenCount = 0;
+  /** Times the chip started anew while it was listened to. */
+  rebootCount = 0;
+  armedCount = 0;
+  tripCount = 0;
+  /** Why the outputs were last open, kept through a proof test until they close. */
+  openCause: EstopCause = EstopCause.None;
+  problem: EstopProblem = EstopProblem.None;
+  readonly #options: EstopLinkOptions;
+  readonly #reader = new StatusReader(null);
+  readonly #writer = new AnswerWriter(null);
+  readonly #next = new EstopStatus();
+  readonly #answer = new EstopAnswer();
+  readonly #frame: Uint8Array;
+  readonly #proof = new EstopProofCheck();
+  #heardNs: number;
+  #counter = 0;
+  #proofTries = 0;
+  #isEchoWrong = false;
+  #leaving = false;
+  #stopAsked = false;
+
+  constructor(options: EstopLinkOptions) {
+    this.#options = options;
+    this.#heardNs = options.nowNs;
+    this.#frame = new Uint8Array(this.#writer.wireSizeBytes);
+    this.wireSizeBytesMax = this.#frame.length * ANSWERS_PER_TICK;
+  }
+
+  /** One byte of the chip. True when it completed a status. */
+  takeByte(byte: number, nowNs: Instant): boolean {
+    const verdict = this.#reader.takeInto(this.#next, byte);
+    if (verdict === EstopVerdict.Pending || verdict === EstopVerdict.Ignored) return false;
+    if (verdict !== EstopVerdict.Good) {
+      this.brokenCount += 1;
+      return false;
+    }
+    const before = this.status.mode as EstopMode;
+    const isReboot = this.statusCount > 0 && this.#next.bootNonce !== this.status.bootNonce;
+    if (isReboot) this.rebootCount += 1;
+    Object.assign(this.status, this.#next);
+    this.statusCount += 1;
+    this.#heardNs = nowNs;
+    if (this.problem === EstopProblem.Silent) this.problem = EstopProblem.None;
+    this.#noteMode(before, nowNs);
+    return true;
+  }
+
+  /** Time passes: notices a line that went silent. Called once a cycle, after the bytes. */
+  step(nowNs: Instant): void {
+    const limitNs = this.statusCount === 0 ? FIRST_STATUS_NS_MAX : STATUS_SILENCE_NS_MAX;
+    const isSilent = nowNs - this.#heardNs > limitNs;
+    if (isSilent && this.problem === EstopProblem.None) this.problem = EstopProblem.Silent;
+  }
+
+  /** How many answers the next tick should earn: none before the chip asked anything. */
+  get answersWanted(): number {
+    if (this.statusCount === 0) return 0;
+    return this.#isProving ? this.#proof.answersWanted : 1;
+  }
+
+  /** Bits of `Fault` that hold now. "Not yet" until the outputs were closed once. */
+  get faultBits(): number {
+    if (this.#leaving) return 0;
+    if (this.status.mode === EstopMode.Armed && this.problem === EstopProblem.None) return 0;
+    const isOpen = this.armedCount > 0 || this.problem !== EstopProblem.None;
+    return 1 << (isOpen ? Fault.EstopOpen : Fault.EstopNotArmed);
+  }
+
+  /** The chip has taken the goodbye, or can't hear it. */
+  get hasLeft(): boolean {
+    if (this.problem === EstopProblem.Silent || this.statusCount === 0) return true;
+    return this.status.mode === EstopMode.Disarmed || this.status.mode === EstopMode.Tripped;
+  }
+
+  /** From now on each answer says goodbye: the outputs open and it is no fault. */
+  leave(): void {
+    this.#leaving = true;
+  }
+
+  /** From now on each answer asks for SS1-t. The chip obeys once and nothing takes it back. */
+  askStop(): void {
+    this.#stopAsked = true;
+  }
+
+  /** A person wants the proof test after it failed. */
+  proveAgain(): void {
+    this.#proofTries = 0;
+    if (this.problem > EstopProblem.StopTooShort) this.problem = EstopProblem.None;
+  }
+
+  /**
+   * Writes what one completed tick earned, a record of `EstopBeatSlot`, as frames for the chip, and
+   * returns how many bytes. Nothing when the proof test wants silence.
+   */
+  writeInto(wire: Uint8Array, beat: Float64Array, nowNs: Instant): number {
+    const earned = beat[EstopBeatSlot.answerCount]!;
+    const count = this.#isProving ? this.#provingCount(earned) : Math.min(earned, 1);
+    const wrong = this.#isProving && this.#proof.sendsWrong;
+    const corrupt = this.#isProving && this.#proof.sendsCorrupt;
+    const answer = this.#answer;
+    let size = 0;
+    for (let within = 0; within < count; within += 1) {
+      this.#counter = (this.#counter + 1) & 0xffff;
+      answer.counter = this.#counter;
+      answer.bootNonce = beat[EstopBeatSlot.bootNonce]!;
+      answer.tickIndex = (beat[EstopBeatSlot.tickIndex]! + within) >>> 0;
+      answer.answer = beat[EstopBeatSlot.answers + within]!;
+      if (wrong) answer.answer = (answer.answer ^ 0x8000) >>> 0;
+      answer.questionId = beat[EstopBeatSlot.questionId]!;
+      answer.hostMode = beat[EstopBeatSlot.hostMode]!;
+      answer.flags = this.#flags;
+      this.#writer.writeInto(this.#frame, answer);
+      if (corrupt) spoil(this.#frame);
+      wire.set(this.#frame, size);
+      size += this.#frame.length;
+      this.beatCount += 1;
+    }
+    if (this.#isProving) this.#proof.noteSent(count, nowNs);
+    return size;
+  }
+
+  /** Nothing after an echo was wrong: the chip gives this proof test up by itself. */
+  #provingCount(earnedCount: number): number {
+    return this.#isEchoWrong ? 0 : this.#proof.sendCount(earnedCount);
+  }
+
+  get #isProving(): boolean {
+    return this.status.mode === EstopMode.Proof;
+  }
+
+  get #flags(): number {
+    const { mode, failCount } = this.status;
+    const isOpen = mode === EstopMode.Tripped || mode === EstopMode.Disarmed;
+    const isWell = this.problem === EstopProblem.None && failCount === 0 && !this.#leaving;
+    return (
+      (isOpen && isWell ? EstopFlag.Proof : 0) |
+      (this.#leaving ? EstopFlag.Goodbye : 0) |
+      (this.#stopAsked ? EstopFlag.Stop : 0)
+    );
+  }
+
+  #noteMode(before: EstopMode, nowNs: Instant): void {
+    const { status } = this;
+    const isArmed = status.mode === EstopMode.Armed;
+    if (isArmed && before !== EstopMode.Armed) {
+      this.armedCount += 1;
+      this.openCause = EstopCause.None;
+    }
+    if (!isArmed && before === EstopMode.Armed && !this.#leaving) this.tripCount += 1;
+    const isStopped = status.mode !== EstopMode.Proof && status.mode !== EstopMode.WaitReset;
+    if (!isArmed && isStopped) this.openCause = status.cause as EstopCause;
+    if (status.stopMs * NS_PER_MS < this.#options.stopNsMin) {
+      this.problem = EstopProblem.StopTooShort;
+    }
+    if (this.#isProving) {
+      if (before !== EstopMode.Proof) {
+        this.#proof.begin();
+        this.#isEchoWrong = false;
+      }
+      if (!this.#proof.take(status, nowNs)) this.#isEchoWrong = true;
+    } else if (before === EstopMode.Proof) {
+      this.#endProof();
+    }
+  }
+
+  #endProof(): void {
+    if (this.status.mode === EstopMode.WaitReset) {
+      this.#proofTries = 0;
+      if (!this.#proof.isWhole || this.#isEchoWrong) this.problem = EstopProblem.ProofEcho;
+      return;
+    }
+    if (this.status.cause !== EstopCause.ProofTimeout && !this.#isEchoWrong) return;
+    this.#proofTries += 1;
+    if (this.#proofTries < PROOF_TRIES_MAX) return;
+    this.problem = this.#isEchoWrong ? EstopProblem.ProofEcho : EstopProblem.ProofFailed;
+  }
+}
+
+/** Flips a bit of a stuffed frame, and makes no zero of it: a zero would end the frame. */
+function spoil(frame: Uint8Array): void {
+  const place = 12;
+  frame[place] = frame[place]! ^ (frame[place] === 0x40 ? 0x20 : 0x40);
+}

@@ -1,0 +1,125 @@
+// EstopProofCheck: the host's part of one proof test. It knows what to send in which step, and
+// holds what the chip echoes against what was sent: the verdict, and how many bad answers came.
+// A step that passes with another echo, out of order or too soon fails the whole test.
+
+import { EstopOutput, EstopProof, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import type { EstopStatus } from "../runtime/contracts/estop-frame.ts";
+import { NS_PER_MS } from "../runtime/contracts/units.ts";
+import type { Instant } from "../runtime/contracts/units.ts";
+
+/** Answers of a tick of the burst, as many as a small chip reads at once, and ticks of it. */
+const BURST_ANSWERS = 4;
+const BURST_TICKS = 3;
+/** After a burst nothing is sent until its echo came or it counts as lost. */
+const BURST_PAUSE_TICKS = 10;
+/** A burst may go over the limit by this many. */
+const EARLY_COUNT_MAX = BURST_ANSWERS * BURST_TICKS;
+const WRONG_COUNT = 5;
+/** Before the five, silence until the burst has left its 25 ms, then good answers: a new count. */
+const SETTLE_TICKS = 7;
+const SETTLED_TICKS = 10;
+/** How much sooner than T_wd a silence may seem over: the clocks and the status are that coarse. */
+const SILENCE_SLACK_NS = 10 * NS_PER_MS;
+
+export class EstopProofCheck {
+  #step: number = EstopProof.Wrong;
+  #badCount = 0;
+  /** Bad frames sent in this step, ticks in it, and ticks since a burst began. */
+  #badSentCount = 0;
+  #stepTicks = 0;
+  #burstTicks = 0;
+  #sentNs = 0;
+  #hasCount = false;
+
+  /** The chip has entered PROOF. */
+  begin(): void {
+    this.#step = EstopProof.Wrong;
+    this.#badSentCount = 0;
+    this.#stepTicks = 0;
+    this.#burstTicks = 0;
+    this.#hasCount = false;
+  }
+
+  /** The last step was seen: nothing but the reset is missing. */
+  get isWhole(): boolean {
+    return this.#step >= EstopProof.CloseB;
+  }
+
+  /** A status in PROOF. False when the chip shows something else than was sent. */
+  take(status: EstopStatus, nowNs: Instant): boolean {
+    const settles = this.#step === EstopProof.Five && this.#stepTicks < SETTLED_TICKS;
+    if (!this.#hasCount || settles) this.#badCount = status.badCount;
+    this.#hasCount = true;
+    if (status.proofStep === this.#step) return true;
+    const isNext = status.proofStep === this.#step + 1;
+    // Contacts may open and the next close between two statuses.
+    const isRight = isNext || (status.proofStep > this.#step && this.#step >= EstopProof.CloseA);
+    const isShown = isRight && this.#isShown(status, nowNs);
+    this.#step = status.proofStep;
+    this.#badCount = status.badCount;
+    this.#badSentCount = 0;
+    this.#stepTicks = 0;
+    return isShown;
+  }
+
+  /** What the next tick should earn. */
+  get answersWanted(): number {
+    return this.#isBurstDue ? BURST_ANSWERS : 1;
+  }
+
+  /** How many of the answers that a tick earned are sent. */
+  sendCount(earnedCount: number): number {
+    if (this.#step === EstopProof.Silence) return 0;
+    if (this.#step === EstopProof.Five && this.#stepTicks < SETTLE_TICKS) return 0;
+    if (this.#step === EstopProof.Five && this.#badSentCount >= WRONG_COUNT) return 0;
+    if (this.#step !== EstopProof.Burst) return Math.min(earnedCount, 1);
+    // The burst waits until control has heard that more answers are wanted.
+    return this.#isBurstDue && earnedCount === BURST_ANSWERS ? earnedCount : 0;
+  }
+
+  get sendsWrong(): boolean {
+    if (this.#step === EstopProof.Wrong) return this.#badSentCount === 0;
+    return this.#step === EstopProof.Five && this.#stepTicks >= SETTLED_TICKS;
+  }
+
+  get sendsCorrupt(): boolean {
+    return this.#step === EstopProof.Corrupt && this.#badSentCount === 0;
+  }
+
+  /** After each tick of the proof test: so many frames went out. */
+  noteSent(count: number, nowNs: Instant): void {
+    if (this.#step === EstopProof.Burst && (count > 0 || !this.#isBurstDue)) {
+      this.#burstTicks = (this.#burstTicks + 1) % (BURST_TICKS + BURST_PAUSE_TICKS);
+    }
+    if (this.sendsWrong || this.sendsCorrupt) this.#badSentCount += count;
+    this.#stepTicks += 1;
+    if (count > 0) this.#sentNs = nowNs;
+  }
+
+  get #isBurstDue(): boolean {
+    return this.#step === EstopProof.Burst && this.#burstTicks < BURST_TICKS;
+  }
+
+  /** The step that just ended shows what was sent in it, and nothing else. */
+  #isShown(status: EstopStatus, nowNs: Instant): boolean {
+    const counted = (status.badCount - this.#badCount) & 0xffff;
+    const { lastBad } = status;
+    switch (this.#step) {
+      case EstopProof.Wrong:
+        return lastBad === EstopVerdict.Wrong && counted === 1;
+      case EstopProof.Corrupt:
+        return lastBad === EstopVerdict.Corrupt && counted === 1;
+      case EstopProof.Burst:
+        return lastBad === EstopVerdict.Early && counted >= 1 && counted <= EARLY_COUNT_MAX;
+      case EstopProof.Five:
+        return lastBad === EstopVerdict.Wrong && counted === WRONG_COUNT;
+      case EstopProof.Silence: {
+        const silentNs = nowNs - this.#sentNs;
+        const isLong = silentNs >= status.silenceMs * NS_PER_MS - SILENCE_SLACK_NS;
+        return isLong && counted === 0 && (status.outputs & EstopOutput.TripShown) !== 0;
+      }
+      default:
+        return (status.outputs & EstopOutput.Both) !== EstopOutput.Both;
+    }
+  }
+}
