@@ -236,10 +236,9 @@ test.each([
   60_000,
 );
 
-test("a quit from outside ends a run between two batches of ticks", async () => {
+test("a quit from outside ends a run between two ticks", async () => {
   const report = await lockstepRun(["--policy", "hold"], (handle) => {
     setImmediate(() => handle.quit());
   });
-  expect(report.ticks % 400).toBe(0);
   expect([report.ticks > 0, report.exitCode]).toEqual([true, 0]);
 });
