@@ -57,11 +57,7 @@ test.each([
   expect(run.asked).toEqual(left.length > 0 ? ["quit", "quit"] : ["quit"]);
 });
 
-test.each([
-  "SIGINT",
-  "SIGTERM",
-  "SIGHUP",
-])(
+test.each(["SIGINT", "SIGTERM", "SIGHUP"])(
   "a first %s ends under control, a later one leaves with 130 and gives the terminal back first",
   (signal) => {
     jest.useFakeTimers();

@@ -69,7 +69,10 @@ const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u206
 
 /** The text on one line, without anything that steers, and cut when it is long. */
 export function printable(text: string): string {
-  const line = text.slice(0, 4 * PRINTABLE_LENGTH_MAX).replace(STEERING, " ").trim();
+  const line = text
+    .slice(0, 4 * PRINTABLE_LENGTH_MAX)
+    .replace(STEERING, " ")
+    .trim();
   return line.length <= PRINTABLE_LENGTH_MAX ? line : `${line.slice(0, PRINTABLE_LENGTH_MAX)}…`;
 }
 

@@ -113,7 +113,8 @@ export function formatReport(report: RunReport, again: string): string {
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
     `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
-    `  task           ${task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`}`,
+    `  task           ` +
+      (task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`),
   ];
   if (report.traceHash !== undefined) lines.push(`  trace          ${report.traceHash}`);
   if (stats.lostCount > 0) lines.push(`  lost records   ${stats.lostCount} (main was too slow)`);
