@@ -2,7 +2,18 @@
 // at whole-second borders. Rights may be missing here: then the answer must say so by name.
 
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AssertionError } from "../../runtime/contracts/assert.ts";
@@ -11,6 +22,7 @@ import { cBuffer, errnoName } from "./libc.ts";
 import { MonotonicClock, sessionOrigin, SLICE_NS_MAX } from "./monotonic-clock.ts";
 import * as scheduling from "./scheduling.ts";
 import { scanThreads, undeclaredRealtime } from "./threads.ts";
+import { canWrite } from "./writable.ts";
 
 const root = mkdtempSync(join(tmpdir(), "holdfast-ffi-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -195,4 +207,19 @@ test("scanThreads reads policy and priority behind names that hold brackets and 
 test("memory for C is at least a cache line, and an unknown errno keeps its number", () => {
   expect([cBuffer(4).words.byteLength, cBuffer(128).words.byteLength]).toEqual([64, 128]);
   expect([errnoName(12), errnoName(113)]).toEqual(["ENOMEM", "errno 113"]);
+});
+
+test("a pipe that nobody reads has no room once it is full, and a closed one is told", () => {
+  const pipe = Bun.spawnSync(["mktemp", "-u"]).stdout.toString().trim();
+  Bun.spawnSync(["mkfifo", pipe]);
+  const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  expect(canWrite(fd)).toBe(true);
+  const piece = Buffer.alloc(4_096);
+  expect(() => {
+    for (;;) writeSync(fd, piece);
+  }).toThrow("EAGAIN");
+  expect([canWrite(fd), canWrite(fd, 1)]).toEqual([false, false]);
+  closeSync(fd);
+  rmSync(pipe);
+  expect(canWrite(fd)).toBe(true); // the write itself says what is wrong
 });

@@ -1,5 +1,5 @@
-// Whether a descriptor takes bytes now. A terminal that nobody reads blocks whoever writes to it;
-// asking first is the only way to know, since its flags are shared with other programs.
+// Whether a descriptor takes bytes now. A terminal that nobody reads blocks whoever writes to it.
+// A yes is for some bytes, not for any number: who must never wait also opens it non-blocking.
 
 import { assert } from "../../runtime/contracts/assert.ts";
 import { cBuffer, libc } from "./libc.ts";
@@ -12,7 +12,7 @@ const WAIT_MS_MAX = 100;
 const question = cBuffer(8);
 
 /**
- * True when a short write would not wait, or would fail at once: the other end may be gone. Waits
+ * True when there is some room, or a write would fail at once: the other end may be gone. Waits
  * up to `waitMs` for it.
  */
 export function canWrite(fd: number, waitMs = 0): boolean {

@@ -1,5 +1,5 @@
-// Notes that come too often, in made-up time: the first of each is told at once, the rest are
-// counted.
+// Notes that come too often, in made-up time: the first of a second is shown, the others are
+// counted, and no count is lost or told twice.
 
 import { expect, test } from "bun:test";
 import { NoteLimit } from "./note-limit.ts";

@@ -113,7 +113,8 @@ export function formatReport(report: RunReport, again: string): string {
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
     `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
-    `  task           ${taskText(task)}`,
+    `  task           ` +
+      (task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`),
   ];
   if (report.traceHash !== undefined) lines.push(`  trace          ${report.traceHash}`);
   if (stats.lostCount > 0) lines.push(`  lost records   ${stats.lostCount} (main was too slow)`);
@@ -176,10 +177,6 @@ export function episodesText(
 ): string {
   const over = `${task.successCount} of ${task.episodeCount} episodes`;
   return task.isEpisodeUnderWay ? `${over}, 1 under way` : over;
-}
-
-function taskText(task: TaskOutcome): string {
-  return task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`;
 }
 
 function outcome(task: TaskOutcome): string {

@@ -1,10 +1,9 @@
 // Output to a terminal that stops reading: nothing is written without room, what is lost is
-// counted, and the wait at the end is bounded. A pipe stands for the terminal, and a table for the
+// counted, and the wait at the end is bounded. A file stands for the terminal, and a table for the
 // kernel's answers; `terminal.test.ts` has a real one.
 
 import { expect, test } from "bun:test";
-import { openSync, readFileSync, rmSync } from "node:fs";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TerminalOut, TerminalRoom } from "./terminal-out.ts";
@@ -21,7 +20,8 @@ function terminal(answer: (waitMs: number) => boolean, environment: Record<strin
   const fd = openSync(path, "w");
   const stream = { columns: 33 };
   const out = () => new TerminalOut(fd, stream, environment, room);
-  return { out: out(), other: out(), stream, waits, written: () => readFileSync(path, "utf8") };
+  const written = () => readFileSync(path, "utf8");
+  return { out: out(), other: out(), stream, waits, written };
 }
 
 test("each piece is asked for, and a letter of several bytes stays whole", () => {

