@@ -24,6 +24,8 @@ export const exclusions: readonly Exclusion[] = [
   { pattern: "runtime/cli/bench-core.ts", reason: CHILD },
   { pattern: "runtime/workers/thread.ts", reason: THREAD },
   { pattern: "runtime/workers/ports.ts", reason: THREAD },
+  { pattern: "runtime/workers/estop-port.ts", reason: THREAD },
+  { pattern: "drivers/estop/emulator.ts", reason: CHILD },
 ];
 
 /** Product sources by path. */
