@@ -36,7 +36,7 @@ export type Patience = {
 };
 
 /** A stop is heard as soon as in streaming; a first act may compile a model, a promise may take its time. */
-const PATIENCE: Patience = {
+export const PATIENCE: Patience = {
   batchNs: duration(20 * NS_PER_MS),
   silenceNsMax: duration(10 * NS_PER_S),
 };
