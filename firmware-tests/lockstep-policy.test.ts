@@ -21,6 +21,10 @@ const NO_BATCHES = { batchNs: duration(-1) };
 
 describe("the same decisions as in one thread", () => {
   const { promises, throws } = fixturePolicies;
+  const late = "--policy-latency normal:100ms,30ms";
+  const lateBlind = "--policy-latency exp:600ms --fault freeze:joints@1s+100ms";
+  const lateLossy = "--policy-latency normal:50ms,50ms --fault drop:joints%10";
+  const lateStopped = "--policy-latency 120ms --fault freeze:joints@1500ms+600ms";
   // biome-ignore format: one run per line
   test.each([
     { args: "so101 --policy pick_place --fault noise:joints=0.002", seed: 5, seconds: 3 },
@@ -28,11 +32,11 @@ describe("the same decisions as in one thread", () => {
     { args: "ur5e --policy trajectory --policy-latency exp:100ms", seed: 5, seconds: 3 },
     { args: "document-one --policy jumpy", seed: 5, seconds: 3 },
     // Lost samples end an epoch, and void what was decided in it.
-    { args: "so101 --policy sine --policy-latency exp:600ms --fault freeze:joints@1s+100ms", seed: 5, seconds: 3 },
-    { args: "so101 --policy liar --policy-latency normal:50ms,50ms --fault drop:joints%10", seed: 5, seconds: 3 },
-    { args: `so101 --policy ${throws} --policy-latency 120ms --fault freeze:joints@1500ms+600ms`, seed: 5, seconds: 3 },
+    { args: `so101 --policy sine ${lateBlind}`, seed: 5, seconds: 3 },
+    { args: `so101 --policy liar ${lateLossy}`, seed: 5, seconds: 3 },
+    { args: `so101 --policy ${throws} ${lateStopped}`, seed: 5, seconds: 3 },
     // Several decisions become ready in one tick, each another motion.
-    { args: `so101 --policy ${promises} --policy-latency normal:100ms,30ms`, seed: 9, seconds: 1.5 },
+    { args: `so101 --policy ${promises} ${late}`, seed: 9, seconds: 1.5 },
     { args: `so101 --policy ${promises} --fault freeze:joints@1s+600ms`, seed: 5, seconds: 3 },
     // An epoch ends in the very tick of an act whose promise breaks.
     { args: `so101 --policy ${promises} --fault drop:joints%35`, seed: 8, seconds: 3 },

@@ -1,7 +1,7 @@
 // A lockstep run: core and robot in this thread, the policy in its own, time a count of ticks. As
-// fast as it goes, reproducible to the bit; keys and signals are served between batches of ticks and
-// while a decision is waited for. A batch ends by wall time, so that a person is heard; no tick ever
-// sees that time.
+// fast as it goes, reproducible to the bit; keys and signals are served between batches of ticks
+// and while a decision is waited for. A batch ends by wall time, so that a person is heard; no tick
+// ever sees that time.
 
 import { lockstepPolicyThread } from "../compose.ts";
 import { OperatorCue } from "../contracts/mode.ts";
@@ -35,7 +35,7 @@ export type Patience = {
   readonly silenceNsMax: Duration;
 };
 
-/** A stop is heard as soon as in streaming; a first act may compile a model, a promise may take its time. */
+/** A stop is heard as soon as in streaming; the first act of a large model takes seconds. */
 export const PATIENCE: Patience = {
   batchNs: duration(20 * NS_PER_MS),
   silenceNsMax: duration(10 * NS_PER_S),

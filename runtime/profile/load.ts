@@ -51,7 +51,7 @@ export function loadTask(nameOrPath: string, readText: ReadText = readDisk): Tas
   return deepFreeze(taskFrom(tree));
 }
 
-/** The error of a value that only others can judge, at its place in the file of a loaded profile. */
+/** The error of a value that only others can judge, at its place in the file of a profile. */
 export function fieldError(
   { path }: { readonly path: string },
   pointer: string,

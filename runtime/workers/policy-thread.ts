@@ -2,7 +2,6 @@
 // lives and whether it is silent, and ends it. Unlike the threads of a streaming run it holds no
 // device, so it is ended by force: it may be in an act that never returns.
 
-import type { Worker } from "node:worker_threads";
 import { createArena } from "../shm/arena.ts";
 import type { Arena } from "../shm/arena.ts";
 import { ControlWords, ThreadSlot } from "../shm/control-words.ts";
@@ -10,6 +9,7 @@ import { lockstepParts } from "./lockstep-plan.ts";
 import type { RunPlan, WorkerPlan } from "./plan.ts";
 import { sessionOrigin } from "./system-clock.ts";
 import { untilReady } from "./thread-start.ts";
+import type { SpawnedThread } from "./thread-start.ts";
 import type { WorkerMessage } from "./thread.ts";
 
 /** A thread in a system call that never returns cannot be ended; the process leaves without it. */
@@ -22,12 +22,12 @@ export class PolicyThread {
   /** Why it ended unasked; undefined while it lives. */
   lostWhy: string | undefined;
   readonly #run: RunPlan;
-  readonly #spawn: (plan: WorkerPlan) => Worker;
+  readonly #spawn: (plan: WorkerPlan) => SpawnedThread;
   readonly #words: ControlWords;
-  #worker: Worker | undefined;
+  #thread: SpawnedThread | undefined;
 
   /** `spawn` comes from the composition root, the only place that may. */
-  constructor(run: RunPlan, spawn: (plan: WorkerPlan) => Worker) {
+  constructor(run: RunPlan, spawn: (plan: WorkerPlan) => SpawnedThread) {
     this.arena = createArena(lockstepParts(run));
     this.#words = new ControlWords(this.arena.words("control"));
     this.#run = run;
@@ -38,21 +38,21 @@ export class PolicyThread {
   async start(note: (text: string) => void): Promise<void> {
     const arena = this.arena.handle;
     const origin = sessionOrigin();
-    const worker = this.#spawn({ run: this.#run, arena, origin, scene: undefined });
-    this.#worker = worker;
+    const thread = this.#spawn({ run: this.#run, arena, origin, scene: undefined });
+    this.#thread = thread;
     let failure = "";
-    worker.on("message", (message: WorkerMessage) => {
+    thread.on("message", (message: WorkerMessage) => {
       if (message.kind === "policy") this.name = message.name;
     });
-    worker.on("error", (error: Error) => {
+    thread.on("error", (error: Error) => {
       failure = error.message;
     });
-    worker.on("exit", (code) => {
-      this.#worker = undefined;
+    thread.on("exit", (code) => {
+      this.#thread = undefined;
       this.lostWhy ??= failure || `it ended with code ${code}`;
     });
-    await untilReady(worker, "policy", note);
-    worker.postMessage("go");
+    await untilReady(thread, "policy", note);
+    thread.postMessage("go");
   }
 
   /** Changes as long as the thread's event loop turns. */
@@ -63,13 +63,13 @@ export class PolicyThread {
   /** Gives it up for good. */
   lose(why: string): void {
     this.lostWhy ??= why;
-    void this.#worker?.terminate();
+    void this.#thread?.terminate();
   }
 
   /** Ends it, whatever it is doing. May be called at any time, and again. */
   async end(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     setTimeout(resolve, END_MS_MAX).unref();
-    await Promise.race([this.#worker?.terminate(), promise]);
+    await Promise.race([this.#thread?.terminate(), promise]);
   }
 }
