@@ -42,6 +42,11 @@ const parts: readonly OptionalPart[] = [
     packages: ["gcc-avr", "avr-libc", "binutils-avr"],
   },
   {
+    name: "e-stop image of the RP2040 rebuilt and compared",
+    shownBy: ["/usr/bin/arm-none-eabi-gcc"],
+    packages: ["gcc-arm-none-eabi", "libnewlib-arm-none-eabi"],
+  },
+  {
     name: "e-stop image in simavr",
     shownBy: ["/usr/include/simavr/sim_avr.h"],
     packages: ["libsimavr-dev", "libelf-dev"],
