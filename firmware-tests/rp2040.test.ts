@@ -4,7 +4,7 @@
 // Not shown here, since the chip or the emulator can't: a brown-out told apart from power (the chip
 // has one bit for both), the boot ROM and the flash controller's timing (the image starts at its
 // second boot stage), the watchdog resetting part of the chip (the emulator leaves the reset to its
-// host, which makes a new chip), a full transmitter, and the wire: the bench gives bytes their time.
+// host, which makes a new chip), a full transmitter, and the wire, whose time the bench gives.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
