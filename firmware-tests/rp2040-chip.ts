@@ -20,7 +20,7 @@ const TIMER_INTE = 0x38;
 const CHIP_RESET_AT = 8;
 const ROSC_RANDOM_BIT_AT = 0x1c;
 const BOOT_STAGE_AT = 0x1000_0000;
-const FLASH_MASK = 0xff_ffff;
+const SRAM_AT = 0x2000_0000;
 const BRANCH_TO_SELF = 0xe7fe;
 const RING_OSCILLATOR_HZ = 6_500_000;
 const OUTPUT_PINS = [2, 3];
@@ -49,7 +49,6 @@ export class Rp2040Chip implements Chip {
   watchdogCount = 0;
   /** Bytes that found the receiver's 32 places taken. */
   overrunCount = 0;
-  readonly #image: Uint8Array;
   readonly #listener: ChipListener;
   readonly #grounded = new Set<number>();
   #clock: Simulator["clock"];
@@ -61,7 +60,6 @@ export class Rp2040Chip implements Chip {
   readonly #bytesDue: { readonly cycles: number; readonly byte: number }[] = [];
 
   constructor(image: Uint8Array, listener: ChipListener) {
-    this.#image = image;
     this.#listener = listener;
     ({ clock: this.#clock, rp2040: this.#mcu } = this.#boot(ResetFlag.PowerOn, image));
   }
@@ -112,13 +110,12 @@ export class Rp2040Chip implements Chip {
       return;
     }
     while (core.waiting || core.IPSR !== 0) this.#step(Number.POSITIVE_INFINITY);
-    this.#mcu.flash16[(core.PC & FLASH_MASK) / 2] = BRANCH_TO_SELF;
+    this.#mcu.sramView.setUint16(core.PC - SRAM_AT, BRANCH_TO_SELF, true);
     if (kind === "all") core.PM = true;
   }
 
-  cure(): void {
-    this.#mcu.flash.set(this.#image);
-  }
+  /** The start brings the code to SRAM anew. */
+  cure(): void {}
 
   close(): void {}
 

@@ -29,9 +29,7 @@ boot:
     str  r1, [r0, r2]           // command 03 of 8 bits, 24 bits of address
     movs r1, #1
     str  r1, [r0, #SSIENR]
-    ldr  r0, =0x10000100        // the firmware's vectors: stack, then where to start
-    ldr  r1, =0xe000ed08        // VTOR
-    str  r0, [r1]
+    ldr  r0, =0x10000100        // the firmware: its stack, then where it starts
     ldr  r1, [r0]
     mov  sp, r1
     ldr  r1, [r0, #4]
