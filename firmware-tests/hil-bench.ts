@@ -136,11 +136,12 @@ export class HilBench implements EstopBench {
     this.#clock = clock;
     this.#probe = new Port("probe", probePath, clock);
     this.#board = new Port("board", boardPath, clock);
-    this.#findProbe();
-    this.#command("s", this.#switchBits);
-    this.#moveRelays();
-    this.reset("reset_pin");
-    this.edges.length = 0;
+    try {
+      this.#start();
+    } catch (cause) {
+      this.close(); // or the next test would find the ports taken
+      throw cause;
+    }
   }
 
   get nowUs(): number {
@@ -190,6 +191,14 @@ export class HilBench implements EstopBench {
   close(): void {
     this.#board.close();
     this.#probe.close();
+  }
+
+  #start(): void {
+    this.#findProbe();
+    this.#command("s", this.#switchBits);
+    this.#moveRelays();
+    this.reset("reset_pin");
+    this.edges.length = 0;
   }
 
   #findProbe(): void {

@@ -184,3 +184,17 @@ test.skipIf(!hasArmCompiler)(
   },
   CASE_MS_MAX,
 );
+
+test.skipIf(!hasArmCompiler)(
+  "a keyed image arms with its key",
+  () => {
+    const out = join(FIRMWARE_OUT, "keyed");
+    makeFirmware("rp2040", `OUT=${out}`, "KEYED=1", "KEY={1,2,3,4,5,6,7,8}");
+    const keyed = readUf2(new Uint8Array(readFileSync(join(out, UF2))));
+    const board = new ChipBoard("keyed", (listener) => new Rp2040Chip(keyed, listener));
+    const host = new EstopHost(board, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+    host.arm();
+    expect([board.outputBits, host.status.build]).toEqual([EstopOutput.Both, 6]);
+  },
+  CASE_MS_MAX,
+);
