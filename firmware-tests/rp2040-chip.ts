@@ -1,7 +1,8 @@
 // An RP2040 in this process, by rp2040js, with what the emulator leaves out: bytes take their time
 // on the line both ways, the watchdog resets the chip, a reset says why it came, floating inputs
 // follow their pulls, and the ring oscillator is noisy. There is no boot ROM: the second boot stage
-// runs where it lies in flash. A register that the emulator doesn't know ends the test.
+// runs where it lies in flash. A register that the emulator doesn't know ends the test, and so do a
+// baud, a tick of the timer and a reach of the watchdog that it takes without a look.
 //
 // It is the same `Chip` to a board as an ATmega328P, so pins go by that chip's names and time by
 // cycles of 16 MHz.
@@ -15,6 +16,11 @@ const ROSC = 0x40060;
 const CHIP_RESET = 0x40064;
 const WATCHDOG = 0x40058;
 const WATCHDOG_CTRL = 0;
+const WATCHDOG_TICK = 0x2c;
+const PSM = 0x40010;
+const PSM_WDSEL = 8;
+const ALL_BUT_OSCILLATORS = 0x1_fffc;
+const LINE_BAUD = 500_000;
 const TIMER = 0x40054;
 const TIMER_INTE = 0x38;
 const CHIP_RESET_AT = 8;
@@ -184,10 +190,19 @@ export class Rp2040Chip implements Chip {
     ];
     for (const [at, register] of registers) Object.assign(mcu.peripherals[at]!, register);
     const watchdog = mcu.peripherals[WATCHDOG] as unknown as Watchdog;
+    const write = watchdog.writeUint32.bind(watchdog);
     watchdog.reason = isWatchdog ? 1 : 0;
     watchdog.onWatchdogTrigger = () => {
+      if (mcu.peripherals[PSM]!.readUint32(PSM_WDSEL) !== ALL_BUT_OSCILLATORS) {
+        refuse("a watchdog", "it would not reset the whole chip");
+      }
       this.#resetDue = true;
-      watchdog.writeUint32(WATCHDOG_CTRL, 0); // it would go off again at the same moment, for ever
+      write(WATCHDOG_CTRL, 0); // it would go off again at the same moment, for ever
+    };
+    watchdog.writeUint32 = (offset, value) => {
+      const isSlow = offset === WATCHDOG_TICK && (value & 0x1ff) !== mcu.clkSys / 1e6;
+      if (isSlow) refuse("the timer", "its tick is not a microsecond");
+      write(offset, value);
     };
   }
 
@@ -200,6 +215,8 @@ export class Rp2040Chip implements Chip {
   }
 
   #send(byte: number): void {
+    const { baudRate, wordLength } = this.#mcu.uart[0]!;
+    if (baudRate !== LINE_BAUD || wordLength !== 8) refuse("the line", `at ${baudRate} baud`);
     const from = Math.max(this.cycleCount, this.#lineFreeCycles);
     this.#lineFreeCycles = from + BYTE_US * CYCLES_PER_US;
     this.#listener.byteSent(byte, from);
