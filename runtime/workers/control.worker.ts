@@ -19,6 +19,7 @@ import {
   RingTickSink,
   WordAlive,
   WordCuePort,
+  WordMachine,
   WordStop,
 } from "./ports.ts";
 import { SystemClock } from "./system-clock.ts";
@@ -35,7 +36,7 @@ const { robot } = plan.run;
 const layout = layoutOf(plan.run);
 const stop = new WordStop(words);
 const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
-const alive = new AliveMonitor(aliveTable(robot), new WordAlive(words));
+const alive = new AliveMonitor(aliveTable(robot, plan.run.isHardware), new WordAlive(words));
 const estop = plan.run.estop === undefined ? undefined : new CellEstopPort(arena, alive);
 const core = new ControlCore({
   profile: robot,
@@ -49,6 +50,7 @@ const core = new ControlCore({
   ticks: new RingTickSink(arena),
   evidence: new RingEvidenceSink(arena),
   ...(estop !== undefined && { estop }),
+  machine: new WordMachine(words, clock, plan.run),
   deadlineIsFault: plan.run.isHardware,
 });
 warmUp(robot, layout);
