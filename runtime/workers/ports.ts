@@ -15,7 +15,7 @@ import { SampleSlot } from "../contracts/sample.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
 import type { StateView } from "../contracts/state.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
-import { instant } from "../contracts/units.ts";
+import { duration, instant } from "../contracts/units.ts";
 import type { Duration, Instant } from "../contracts/units.ts";
 import type { AliveCounters } from "../core/alive.ts";
 import { NO_WORLD } from "../core/machine-watch.ts";
@@ -197,6 +197,8 @@ export class WordMachine implements MachinePort {
   readonly #words: ControlWords;
   readonly #clock: SystemClock;
   readonly #run: RunPlan;
+  #suspendedNs = duration(0);
+  #worldNs = NO_WORLD;
 
   constructor(words: ControlWords, clock: SystemClock, run: RunPlan) {
     this.#words = words;
@@ -204,14 +206,21 @@ export class WordMachine implements MachinePort {
     this.#run = run;
   }
 
+  /** Takes the readings. Before each tick, since a tick reads no clock. */
+  look(): void {
+    this.#suspendedNs = this.#clock.suspendedNs();
+    if (this.#run.isHardware) return;
+    const { gridOriginNs, worldBeat } = this.#words;
+    const { periodNs } = this.#run.robot;
+    const hasBegun = worldBeat > 0;
+    this.#worldNs = hasBegun ? worldPhaseNs(gridOriginNs, worldBeat, periodNs) : instant(-Infinity);
+  }
+
   suspendedNs(): Duration {
-    return this.#clock.suspendedNs();
+    return this.#suspendedNs;
   }
 
   worldNs(): Instant {
-    if (this.#run.isHardware) return NO_WORLD;
-    const beat = this.#words.worldBeat;
-    const { periodNs } = this.#run.robot;
-    return beat === 0 ? instant(-Infinity) : worldPhaseNs(this.#words.gridOriginNs, beat, periodNs);
+    return this.#worldNs;
   }
 }

@@ -38,7 +38,7 @@ export class SystemClock implements Clock {
     }
   }
 
-  /** How long the machine has been suspended since boot. May be called in the tick. */
+  /** How long the machine has been suspended since boot. Between ticks, never in one. */
   suspendedNs(): Duration {
     return this.#monotonic.suspendedNs();
   }
