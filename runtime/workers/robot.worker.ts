@@ -87,7 +87,7 @@ function publishFrame(stampNs: number): void {
 function runCycle(dueNs: number): void {
   if (commands.take()) {
     command.record.set(commands.record);
-    body.robot.actuator.send(command);
+    body.send(command);
   }
   if (supply?.take() === true) body.setPowered(supply.hasPower, instant(dueNs));
   body.advanceTo(instant(dueNs));
