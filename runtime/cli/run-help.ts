@@ -41,6 +41,11 @@ const EXAMPLES = `Examples:
 Keys, where there is a terminal:
   space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once), ? help
 
+How a run ends: q, SIGINT, SIGTERM or --duration stop the robot under control. One that would fall
+without power is parked: slowly to its rest pose, then it lets go, within 5 s. A second Ctrl-C or
+signal lets go at once, and what it holds up falls; a third leaves at once. In lockstep --duration
+ends without either.
+
 Exit code: 0 ended as asked, 1 ended in a latched fault, 2 bad input.`;
 
 export function runHelp(listed: readonly ListedPolicy[]): string {

@@ -5,7 +5,7 @@
 import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import type { StateLayout } from "../contracts/state.ts";
-import { duration, instant } from "../contracts/units.ts";
+import { duration, instant, NS_PER_MS } from "../contracts/units.ts";
 import { ControlCore } from "../core/core.ts";
 import { ALL_ALIVE } from "../record/input-log.ts";
 import { tickTimeNs } from "../core/pacer.ts";
@@ -20,6 +20,7 @@ import { layoutOf } from "../workers/plan.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
 import type { RunReport, TaskOutcome } from "./report.ts";
 import { printable } from "./output.ts";
+import { RestWatch } from "./rest-watch.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -98,6 +99,9 @@ class LockstepRun {
   #tick = 0;
   #wallNs = 0;
   #quit = false;
+  readonly #rest: RestWatch;
+  /** Where a run that was told to end ends at the latest. */
+  #endTick = Infinity;
   #stopWaiting: () => void = () => undefined;
 
   constructor(
@@ -112,6 +116,7 @@ class LockstepRun {
     this.#runner = runner;
     this.#hooks = hooks;
     this.#body = body;
+    this.#rest = new RestWatch(robot);
     this.#watch = new RunWatch(options, hooks, () => this.#task());
     this.#watch.policy = printable(runner.policyName);
     this.#core = new ControlCore({
@@ -119,7 +124,7 @@ class LockstepRun {
       layout,
       schemaFingerprint: commandFingerprint(robot),
       sensor: body.sensor,
-      actuator: body.robot.actuator,
+      actuator: body,
       policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
       cues: this.#cues,
       alive: ALL_ALIVE,
@@ -142,7 +147,7 @@ class LockstepRun {
     this.#core.prime(instant(0));
     this.#cues.put(OperatorCue.Start); // typing `run` is the start act
     const fromNs = this.#clock.nowNs();
-    while (this.#tick < tickCount && !this.#quit) {
+    while (this.#tick < this.#untilTick(tickCount) && !this.#quit) {
       await this.#batch(tickCount);
       await nextTurn();
     }
@@ -153,12 +158,14 @@ class LockstepRun {
   async #batch(untilTick: number): Promise<void> {
     const { robot } = this.#options.plan;
     const fromNs = this.#clock.nowNs();
-    for (; this.#tick < untilTick && !this.#quit; this.#tick += 1) {
+    for (; this.#tick < this.#untilTick(untilTick) && !this.#quit; this.#tick += 1) {
       if (this.#clock.nowNs() - fromNs > BATCH_NS) return;
       const nowNs = tickTimeNs(this.#tick, robot.controlHz, 1);
       controlTick(this.#core, nowNs);
       this.#body.advanceTo(instant(nowNs + robot.periodNs / 2));
-      if (this.#runner.isPending) await this.#settled();
+      if (this.#endTick === Infinity) {
+        if (this.#runner.isPending) await this.#settled();
+      } else if (this.#rest.isOver(this.#watch.stats.last)) this.#quit = true;
     }
   }
 
@@ -195,12 +202,27 @@ class LockstepRun {
       estop: () => NO_ESTOP_ANSWER,
       arm: () => NO_ESTOP_ANSWER,
       prooftest: () => NO_ESTOP_ANSWER,
-      quit: () => {
-        this.#quit = true;
-        this.#stopWaiting();
-      },
+      quit: () => this.#askEnd(),
       frame: () => Promise.resolve(undefined),
     };
+  }
+
+  /** Once the end is asked, a robot that would fall may take the time that parking takes. */
+  #untilTick(tickCount: number): number {
+    return this.#endTick === Infinity ? tickCount : this.#endTick;
+  }
+
+  /** Between two ticks: a robot that would fall is parked first. The second time ends at once. */
+  #askEnd(): void {
+    this.#stopWaiting();
+    if (!this.#rest.letsGo || this.#endTick !== Infinity) {
+      this.#quit = true;
+      return;
+    }
+    const { periodNs } = this.#options.plan.robot;
+    this.#endTick = this.#tick + Math.ceil((this.#rest.restMsMax * NS_PER_MS) / periodNs);
+    this.#watch.endTrace();
+    this.#cues.put(OperatorCue.Shutdown);
   }
 
   #task(): TaskOutcome {
