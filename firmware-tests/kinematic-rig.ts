@@ -1,5 +1,6 @@
-// KinematicRig: the real control core over kinematic joints in virtual time, with a policy that wants
-// one row of values for as long as it is asked. What is said of a robot is read off its joints.
+// KinematicRig: the real control core over kinematic joints in virtual time, with a policy that
+// wants one row of values for as long as it is asked. What is said of a robot is read off its
+// joints.
 
 import { KinematicRobot } from "../hal/kinematic-robot.ts";
 import { ChunkSlot, ChunkView } from "../runtime/contracts/action.ts";

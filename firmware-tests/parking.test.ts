@@ -1,6 +1,6 @@
 // Parking through the real core, in virtual time: the ways to the rest pose from random states of
-// motion, each command judged by the gate's oracle and by the tool's own speed; blindness, a blocked
-// way, a second stop, resets and starts, on the robots as they ship.
+// motion, each command judged by the gate's oracle and by the tool's own speed; blindness, a
+// blocked way, a second stop, resets and starts, on the robots as they ship.
 
 import { expect, test } from "bun:test";
 import { OperatorCue } from "../runtime/contracts/mode.ts";
@@ -74,8 +74,8 @@ test("a stop, and a fault, hold with torque", () => {
 });
 
 /**
- * What a way to the rest pose must keep beside the oracle's limits: the tool's speed, and the limits
- * of motion. Only where the tool is about to become too fast may it brake as hard as a stop.
+ * What a way to the rest pose must keep beside the oracle's limits: the tool's speed, and the
+ * limits of motion. Only where the tool is about to become too fast may it brake as hard as a stop.
  */
 class WayWatch {
   readonly #robot: RobotProfile;
@@ -291,5 +291,8 @@ test("a robot whose brakes close holds, and one that flies lands", () => {
   for (const rig of [ur5e, flier]) rig.cues.push(OperatorCue.Park);
   ur5e.run(6);
   flier.run(6);
-  expect([ur5e.told(), flier.told()]).toEqual([["hold"], ["brake", "land", "brake", "zero_torque"]]);
+  expect([ur5e.told(), flier.told()]).toEqual([
+    ["hold"],
+    ["brake", "land", "brake", "zero_torque"],
+  ]);
 });

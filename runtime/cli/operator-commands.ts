@@ -1,5 +1,6 @@
 // holdfast stop, reset, start, status and estop: speak to live runs over their sockets. A stop
-// needs no choice and reaches every run of this user, and so does one that parks; the others ask which one when there are more.
+// needs no choice and reaches every run of this user, and so does one that parks; the others ask
+// which one when there are more.
 
 import { Option } from "commander";
 import type { Command } from "commander";

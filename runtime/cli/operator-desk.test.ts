@@ -162,7 +162,7 @@ test("with keys an end is told in keys, and without a terminal in signals", () =
   ]);
 });
 
-test("a robot that is being parked is let go of by the next interrupt, and left by the last", () => {
+test("a robot that is parked is let go of by the next interrupt, and left by the last", () => {
   const { terminal, context, desk, run } = sit(false);
   run.parks = true;
   desk.attach(run);

@@ -29,22 +29,26 @@ const refused: readonly (readonly [string, string, string])[] = [
   [
     "{}",
     "unknown_method",
-    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, found nothing",
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      "found nothing",
   ],
   [
     '{"method":"go"}',
     "unknown_method",
-    'Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, found "go"',
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      'found "go"',
   ],
   [
     '{"method":["stop"]}',
     "unknown_method",
-    'Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, found ["stop"]',
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      'found ["stop"]',
   ],
   [
     '{"method":"quit"}',
     "unknown_method",
-    'Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, found "quit"',
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      'found "quit"',
   ],
   [
     '{"method":"constructor"}',

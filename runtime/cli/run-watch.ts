@@ -58,7 +58,7 @@ export class RunWatch implements TickSink, EvidenceSink {
     this.stats.note(code);
   }
 
-  /** A person ended a run that is repeated by its number of ticks: what follows is not part of it. */
+  /** A person ended a run that repeats by its number of ticks: what follows is not part of it. */
   endTrace(): void {
     this.#isTraceOver = true;
   }
@@ -70,6 +70,7 @@ export class RunWatch implements TickSink, EvidenceSink {
       return;
     }
     stats.write(record);
+    this.#hooks.ticked?.(record);
     this.#hash.write(record);
     this.#waitingCueBits &= ~record[TickSlot.cues]!;
     this.#faultTimes.tellUntil(stats.lastNs - stats.firstNs, (text) => this.#hooks.note(text));

@@ -4,7 +4,7 @@
 
 import { expect, test } from "bun:test";
 import type { SimBackend } from "../../hal/sim-backend.ts";
-import { KinematicRobot } from "../../hal/kinematic-robot.ts";
+import type { KinematicRobot } from "../../hal/kinematic-robot.ts";
 import { LifecycleState } from "../../hal/robot.ts";
 import { CommandKind, CommandSlot, CommandView, commandSlotCount } from "../contracts/command.ts";
 import { SensorSnapshot } from "../contracts/sample.ts";
