@@ -74,6 +74,11 @@ export class KinematicRig {
     return this;
   }
 
+  /** Moves a joint by hand. */
+  push(joint: number, rad: number): void {
+    this.robot.follower.targetRad[joint] = rad;
+  }
+
   /** The kinds of command since the last call, each named once where it began. */
   told(): string[] {
     const changes = this.kinds.filter((kind, index) => kind !== this.kinds[index - 1]);

@@ -262,15 +262,48 @@ test("a robot that has let go takes hold only by reset and start, and where it t
   rig.run(0.5);
   expect([rig.mode, rig.told()]).toEqual(["RECOVER", ["zero_torque"]]);
   expect(rig.robot.state).toBe(0); // inactive
-  rig.robot.positionRad[0] = rig.robot.positionRad[0]! - 0.05; // by hand, less than its droop
+  rig.push(0, -0.03); // by hand, less than its droop
   rig.run(0.1).told();
   const moved = rig.positions;
+  expect([moved[0], ...rig.core.gate.command]).toEqual([-0.03, ...moved]);
   rig.values = moved;
   rig.cues.push(OperatorCue.Start);
   rig.run(DT);
   expect([rig.told(), [...rig.core.gate.command]]).toEqual([["hold"], moved]);
   rig.run(0.1);
   expect([rig.mode, rig.told()]).toEqual(["RUNNING", ["motion"]]);
+});
+
+test.each([
+  ["with", "SAFE_STOP"],
+  ["without", "DEGRADED"],
+])("an arm whose readings disagree is not taken hold of, %s a decision", (word, mode) => {
+  const rig = standing();
+  rig.cues.push(OperatorCue.Park);
+  rig.run(4.5);
+  rig.cues.push(OperatorCue.Reset);
+  rig.run(DT).told();
+  expect(rig.mode).toBe("RECOVER");
+  if (word === "without") rig.values = [];
+  rig.run(0.1);
+  for (let tick = 0; tick < 20; tick += 1) {
+    rig.push(0, tick % 2 === 0 ? 0.5 : 0);
+    if (tick === 3 || word === "with") rig.cues.push(OperatorCue.Start);
+    rig.run(DT);
+  }
+  expect([rig.mode, rig.told()]).toEqual([mode, ["zero_torque"]]);
+});
+
+test("an arm that falls fast is no fault: nothing could be done about it", () => {
+  const rig = standing();
+  rig.cues.push(OperatorCue.Park);
+  rig.run(4.5);
+  for (let tick = 0; tick < 20; tick += 1) {
+    rig.push(0, 0.03 * tick);
+    rig.run(DT);
+  }
+  expect(rig.core.state.velocityRadPerS[0]).toBeCloseTo(6, 6);
+  expect(rig.core.supervisor.activeFaults).toBe(1 << Fault.OperatorStop);
 });
 
 test("an arm without power is not waited for", () => {

@@ -35,8 +35,8 @@ hardware. A robot that follows commands ungated is not simulated: it would flatt
 they were measured. Its first ${CATCH_UP_S} s are not counted, while the gate catches up with the
 motion. Measured positions do not answer to other limits: read it for what those would change.
 
-False alarms are counted on good runs, those that achieved their task: there, every refusal and every
-fault of the gate is one, and so is a tick whose command it changed by over 10 mrad.
+False alarms are counted on good runs, those that achieved their task: there, every refusal and
+every fault of the gate is one, and so is a tick whose command it changed by over 10 mrad.
 
 Examples:
   holdfast gate dry-run                                  the demo on the SO-101

@@ -11,6 +11,8 @@ import { printable } from "./output.ts";
 
 const BAR_WIDTH = 24;
 const S_PER_HOUR = 3_600;
+/** Nothing seen in a time: with 95 % confidence it happens less than three times in as long. */
+const RULE_OF_THREE = 3;
 
 /** Runs that achieved their task: on them every refusal and fault is a false alarm. */
 export type GoodRuns = { readonly runCount: number; readonly tally: GateTally };
@@ -68,6 +70,7 @@ function alarmsOf(tally: GateTally, robot: RobotProfile) {
   const perHour = (count: number): number => (hours === 0 ? 0 : count / hours);
   return {
     hours,
+    none_seen_means_per_hour_below: hours === 0 ? null : RULE_OF_THREE / hours,
     refusals_per_hour: perHour(tally.refusalCount),
     faults_per_hour: perHour(tally.gateFaultCount),
     stops_per_hour: perHour(tally.stopCount),
@@ -119,6 +122,8 @@ function goodLine({ good, robot, runCount }: GateReport): string {
       `${alarms.faults_per_hour.toFixed(1)} faults of the gate/h, ` +
       `${alarms.stops_per_hour.toFixed(1)} stops/h, ` +
       `${percent(good.tally.earnestCount, good.tally.decidedCount)} of ticks changed in earnest`,
+    `               none in so short a time means below ` +
+      `${(RULE_OF_THREE / alarms.hours).toFixed(0)}/h (95 %)`,
   ].join("\n");
 }
 
