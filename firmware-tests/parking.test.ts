@@ -242,6 +242,43 @@ test("the end of the run meanwhile, and a second park, change nothing", () => {
   expect(untilLetGo(pressed) + 60).toBe(untilLetGo(alone));
 });
 
+test("a host that misses its beats only interrupts it", () => {
+  const rig = standing();
+  rig.cues.push(OperatorCue.Park);
+  rig.run(0.5);
+  rig.lost = 1 << Fault.ControlMissed;
+  rig.run(0.2);
+  rig.lost = 0;
+  rig.run(4);
+  expect(rig.told()).toEqual(["brake", "park", "hold", "park", "zero_torque"]);
+});
+
+test("asking again gives it no more time", () => {
+  const rig = standing();
+  rig.cues.push(OperatorCue.Park);
+  rig.run(0.5);
+  rig.robot.isSilent = true;
+  rig.run(2);
+  rig.cues.push(OperatorCue.Park);
+  expect(500 + untilLetGo(rig)).toBeLessThanOrEqual(PARK_TICKS);
+});
+
+test("an arm that still swings about its rest pose is not let go of", () => {
+  const rig = standing();
+  rig.cues.push(OperatorCue.Park);
+  const rest = restOf(so101);
+  while (rig.core.gate.command.some((rad, joint) => rad !== rest[joint])) rig.run(DT);
+  rig.isJammed = true;
+  rig.told();
+  for (let tick = 0; tick < 60; tick += 1) {
+    rig.push(0, tick % 4 < 2 ? 0.01 : 0);
+    rig.run(DT);
+  }
+  expect(rig.told()).toEqual(["park"]);
+  rig.run(0.12);
+  expect(rig.told()).toEqual(["park", "zero_torque"]);
+});
+
 test("a reset ends it where it is; nothing moves until a start", () => {
   const rig = standing();
   rig.cues.push(OperatorCue.Park);
