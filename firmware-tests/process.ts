@@ -74,6 +74,7 @@ export type RunJson = {
   readonly safe_entries_policy: Readonly<Record<string, number>>;
   readonly evidence: Readonly<Record<string, number>>;
   readonly supervisor_path: readonly string[];
+  readonly parked: boolean | null;
   readonly task: Readonly<Record<"episodes" | "successes", number>> & {
     readonly name: string;
     readonly success: boolean;

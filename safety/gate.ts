@@ -119,8 +119,8 @@ export class SafetyGate {
 
   #judge(action: ActionSample, state: StateView): Reason {
     if (!allFinite(state.positionRad)) return Reason.LowQuality;
-    // The first motion begins where the robot is: only if that is known.
-    if (!this.#seeded && !this.#pose.trusted) return Reason.LowQuality;
+    // The first motion, also after letting go, begins where the robot is: only if that is known.
+    if (!this.#isAtCommand && !this.#pose.trusted) return Reason.LowQuality;
     if (action.schemaFingerprint !== this.#fingerprint) return Reason.SchemaMismatch;
     const { jointCount } = this.#limits;
     if (action.width !== jointCount || action.values.length !== jointCount) {
@@ -161,7 +161,9 @@ export class SafetyGate {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     if (!isBlind(reason)) this.#pose.observe(state);
     const faults = this.#limiter.infeasible ? 1 << Fault.GateInfeasible : 0;
-    if (isBlind(reason) || (reason === Reason.Stop && !this.#holding)) return faults;
+    if (isBlind(reason) || this.#safe.released) return faults;
+    // A brake may leave a servo behind; a robot on its way to its rest pose is watched.
+    if (reason === Reason.Stop && !this.#holding && !this.#safe.parks) return faults;
     return faults | this.#watch.judge(state, this.#seeded && !this.#holding);
   }
 
@@ -174,7 +176,7 @@ export class SafetyGate {
     mode: Mode,
   ): ApprovedCommand {
     assert(this.#judgedOk, "motion is approved only after it was judged Ok");
-    if (!this.#seeded) this.#seed(state);
+    if (!this.#isAtCommand) this.#seed(state);
     this.#holding = false;
     this.#coastLeft = this.#coastTicks;
     this.#safe.forget();
@@ -209,6 +211,8 @@ export class SafetyGate {
   ): ApprovedCommand {
     if (!isBlind(reason)) this.#pose.observe(state);
     if (!this.#seeded && this.#pose.trusted && this.#sees(state, reason, nowNs)) this.#seed(state);
+    // What has let go may be moved by hand: no command waits for it.
+    if (this.#safe.released && this.#sees(state, reason, nowNs)) this.#seed(state);
     const coasts = this.#mayCoast(reason, mode);
     if (coasts) {
       this.#coastLeft -= 1;
@@ -237,6 +241,21 @@ export class SafetyGate {
     return mode === Mode.Running || mode === Mode.Degraded;
   }
 
+  /** A person ends the run or asks for it: a robot that falls without power is laid down. */
+  park(): void {
+    this.#safe.parking.begin();
+  }
+
+  /** A robot that is being parked lets go as soon as it stands. */
+  letGo(): void {
+    this.#safe.parking.hurry();
+  }
+
+  /** The active faults, a bit each: some forbid the way to the rest pose. */
+  heed(faults: number): void {
+    this.#safe.parking.heed(faults);
+  }
+
   /**
    * A person lets the robot move again. The held command stays when the robot is where droop can
    * have taken it; otherwise the command is where the robot is. A brake that is still under way
@@ -246,9 +265,10 @@ export class SafetyGate {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     this.#pose.observe(state);
     if (!this.#limiter.atRest) return;
-    if (!this.#seeded ? !this.#pose.trusted : !this.#pose.possible) return;
+    const keeps = this.#isAtCommand;
+    if (keeps ? !this.#pose.possible : !this.#pose.trusted) return;
     this.#safe.forget();
-    if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
+    if (!keeps || !this.#withinDroop(state)) this.#seed(state);
   }
 
   /** The actuators have no power: the command is where the robot is, so that none is waiting. */
@@ -312,6 +332,11 @@ export class SafetyGate {
   #sees(state: StateView, reason: Reason, nowNs: Instant): boolean {
     if (isBlind(reason) || state.freshness(nowNs) !== Reason.Ok) return false;
     return allFinite(state.positionRad);
+  }
+
+  /** There is a command, and servos have held the robot to it. */
+  get #isAtCommand(): boolean {
+    return this.#seeded && !this.#safe.released;
   }
 
   #withinDroop(state: StateView): boolean {

@@ -172,9 +172,9 @@ export class Supervisor {
 
   /** Takes an edge for the next step. A stop is known at once, so this tick's reason can be it. */
   cue(cue: OperatorCue, nowNs: Instant): void {
-    assert(cue >= OperatorCue.None && cue <= OperatorCue.MainSlow, "the cue is known");
+    assert(cue >= OperatorCue.None && cue <= OperatorCue.Park, "the cue is known");
     assert(!this.#stepped || nowNs >= this.#nowNs, "a cue comes after the last step");
-    if (cue === OperatorCue.Stop || cue === OperatorCue.Shutdown) {
+    if (cue === OperatorCue.Stop || cue === OperatorCue.Shutdown || cue === OperatorCue.Park) {
       this.#stopEdge = true;
       this.raise(Fault.OperatorStop);
     } else if (cue === OperatorCue.Reset) this.#resetEdge = true;

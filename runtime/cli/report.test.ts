@@ -68,6 +68,7 @@ test("a run in real time", () => {
     "               → RUNNING (2 times DEGRADED by no_action)",
     "               → SAFE_STOP by no_action at 0.03 s: 1 chunk rejected_schema",
     "  last command   none",
+    "  parked         no, holds with torque",
     "  task           pick_place: success, 7 of 7 episodes, 1 under way",
     "  trace          ab12",
     "Again (repeats to the bit with --time lockstep): scripts/run run",

@@ -11,6 +11,7 @@ import type { RunStats } from "../record/run-stats.ts";
 import { faultNames } from "../../safety/faults.ts";
 import { causeWords } from "./hint.ts";
 import { printable } from "./output.ts";
+import { isParked, parkedText } from "./parked.ts";
 import type { RunOptions } from "./run-options.ts";
 
 /** Phases of the supervisor's path that a person is shown; the JSON has more. */
@@ -73,6 +74,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     repairs: named(repairNames, stats.repairTicks),
     evidence: named(evidenceNames, stats.chunks.counts),
     supervisor_path: stats.path.map((mode) => modeNames[mode]),
+    parked: isParked(options.plan.robot, stats.release) ?? null,
     task: {
       name: report.task.name,
       success: report.task.success,
@@ -113,6 +115,7 @@ export function formatReport(report: RunReport, again: string): string {
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
     `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
+    ...parkedLines(report),
     `  task           ` +
       (task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`),
   ];
@@ -122,6 +125,12 @@ export function formatReport(report: RunReport, again: string): string {
   if (report.failure !== undefined) lines.push(`  failure        ${printable(report.failure)}`);
   lines.push(`${againLabel(report)}: ${again}`);
   return lines.join("\n");
+}
+
+function parkedLines({ stats, options }: RunReport): string[] {
+  const { robot } = options.plan;
+  if (robot.parkNs === undefined) return [];
+  return [`  parked         ${parkedText(robot, stats.release, stats.firstNs)}`];
 }
 
 function timingLines({ stats, options }: RunReport): string[] {

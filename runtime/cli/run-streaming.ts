@@ -23,6 +23,7 @@ import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
 import { realtimeWarnings } from "./realtime.ts";
+import { RestWatch } from "./rest-watch.ts";
 import type { RunReport } from "./report.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
@@ -31,12 +32,8 @@ import { RunWatch } from "./run-watch.ts";
 
 /** How often the records are drained: far more often than their rings fill. */
 const POLL_MS = 20;
-/** A robot that is not at rest this long after a stop was asked is left to its driver. */
-const REST_MS_MAX = 1_500;
 /** Ticks kept for a dump: two seconds at 200 Hz. */
 const FLIGHT_TICKS = 400;
-/** Ticks at rest before the threads are stopped. */
-const REST_TICKS = 10;
 const JPEG_QUALITY_PERCENT = 80;
 
 const LOADING = "loading physics and threads: this takes some seconds";
@@ -79,7 +76,7 @@ class StreamingRun {
   readonly #flight: FlightRecorder;
   #failure: string | undefined;
   #lastMode: number = Mode.Starting;
-  #restTicks = 0;
+  readonly #rest: RestWatch;
   #quitAsked = false;
   /** When the run ends by itself. */
   #endNs = Infinity;
@@ -89,6 +86,7 @@ class StreamingRun {
     const { plan } = options;
     this.#options = options;
     this.#hooks = hooks;
+    this.#rest = new RestWatch(plan.robot);
     this.#notes = new NoteLimit((text) => hooks.note(text));
     this.#threads = new StreamingThreads(plan, (text) => this.#tell(text));
     const { arena, origin } = this.#threads;
@@ -174,7 +172,7 @@ class StreamingRun {
       this.#watch.write(this.#tick);
       this.#flight.write(this.#tick);
       this.#noteLatch(this.#tick[TickSlot.mode]!);
-      if (this.#quitAsked) this.#countRest(this.#tick);
+      if (this.#quitAsked && this.#rest.isOver(this.#tick)) this.#end();
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
@@ -209,27 +207,11 @@ class StreamingRun {
     }
   }
 
-  /** After a quit the run ends once the command stands still in a mode that does not move. */
-  #countRest(record: Float64Array): void {
-    const mode = record[TickSlot.mode];
-    const stopped = mode !== Mode.Running && mode !== Mode.Degraded;
-    const jointCount = this.#options.plan.robot.joints.length;
-    const from = TickSlot.joints + jointCount;
-    let still = stopped;
-    for (let slot = from; slot < from + jointCount; slot += 1) {
-      if (record[slot] !== this.#lastCommand[slot - from]) still = false;
-      this.#lastCommand[slot - from] = record[slot]!;
-    }
-    this.#restTicks = still ? this.#restTicks + 1 : 0;
-    if (this.#restTicks === REST_TICKS) this.#end();
-  }
-  readonly #lastCommand: number[] = [];
-
   #quit(): void {
     if (this.#quitAsked) return;
     this.#quitAsked = true;
     this.#threads.cue(OperatorCue.Shutdown);
-    setTimeout(() => this.#end(), REST_MS_MAX).unref();
+    setTimeout(() => this.#end(), this.#rest.restMsMax).unref();
   }
 
   #task(): RunReport["task"] {
@@ -254,7 +236,7 @@ class StreamingRun {
     };
     return {
       status: () => this.#watch.status(),
-      stop: cues.stop,
+      ...cues,
       reset: () => this.#estop.pressReset() ?? fresh(cues.reset)(),
       start: fresh(cues.start),
       estop: () => this.#estop.pressButton(),

@@ -15,6 +15,7 @@ export const CommandKind = {
   Sit: 5,
   Land: 6,
   ReturnHome: 7,
+  Park: 8,
 } as const;
 export type CommandKind = (typeof CommandKind)[keyof typeof CommandKind];
 
@@ -27,6 +28,7 @@ export const commandKindNames = [
   "sit",
   "land",
   "return_home",
+  "park",
 ] as const;
 
 /** What the gate changed in a command: one bit each, counted. */
