@@ -21,6 +21,7 @@ import {
   easeInto,
   stopWayBound,
   taperFrom,
+  taperUpTo,
 } from "./stop-profile.ts";
 
 /** Halvings between the wanted change and the brake: the rest is a 4,096th of a jerk step. */
@@ -98,6 +99,7 @@ export class MotionLimiter {
     assert(target.length === this.#limits.jointCount, "one target per joint");
     let repairs = this.#setGoals(target);
     this.#infeasible = false;
+    this.#tool.begin(this.command);
     let broken = this.#brokenLimits(measuredRad);
     if (broken === 0 && this.#tool.isOn) broken = this.#brokenByTool();
     if (broken === 0) {
@@ -112,10 +114,9 @@ export class MotionLimiter {
         this.#goal,
         this.#feedRad,
       );
-      repairs |= broken | this.#tool.soften(this.#next, this.command, strideRad, changeRad);
+      repairs |= broken | this.#tool.soften(this.#next, strideRad, changeRad);
       repairs |= this.#bound(measuredRad, measuredRadPerS);
-      repairs |= this.#tool.limit(this.#next, this.command, strideRad, changeRad);
-
+      repairs |= this.#tool.limit(this.#next, strideRad, changeRad);
       if (this.#infeasible) this.#brakeAll();
       this.#move();
     }
@@ -131,12 +132,13 @@ export class MotionLimiter {
     const { motionChangeRadMax, stopJerkRad } = this.#limits;
     assert(measuredRad.length === this.#next.length, "one measured position per joint");
     this.#infeasible = false;
+    this.#tool.begin(this.command);
     easeInto(this.#next, this.strideRad, this.changeRad, motionChangeRadMax, stopJerkRad);
     for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
       const change = this.#withinStop(joint, this.#next[joint]!);
       this.#next[joint] = this.#viable(joint, change, measuredRad[joint]!);
     }
-    this.#tool.limit(this.#next, this.command, this.strideRad, this.changeRad);
+    this.#tool.limit(this.#next, this.strideRad, this.changeRad);
     this.#move();
     this.#goalKnown = false;
     this.#chase.forget();
@@ -231,7 +233,7 @@ export class MotionLimiter {
     for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
       this.#next[joint] = this.#strideTo(joint) - this.strideRad[joint]!;
     }
-    return this.#tool.brokenBy(this.#next, this.command, this.strideRad);
+    return this.#tool.brokenBy(this.#next, this.strideRad);
   }
 
   #land(): void {
@@ -276,11 +278,12 @@ export class MotionLimiter {
     const stride = this.strideRad[joint]!;
     const up = max - stride;
     const down = max + stride;
-    return clamp(
-      changeRad,
-      down >= 0 ? -taperFrom(down, jerk) : -down,
-      up >= 0 ? taperFrom(up, jerk) : up,
-    );
+    if (up >= 0 && down >= 0) {
+      return changeRad > 0 ? taperUpTo(changeRad, up, jerk) : -taperUpTo(-changeRad, down, jerk);
+    }
+    return up < 0
+      ? clamp(changeRad, -taperFrom(down, jerk), up)
+      : clamp(changeRad, -down, taperFrom(up, jerk));
   }
 
   /**
@@ -347,6 +350,8 @@ export class MotionLimiter {
     if (!this.#fits(joint, brake, measuredRad, this.#limits.strideRadMax[joint]!)) {
       this.#infeasible = true;
     }
+    const near = this.#nearWall(joint, changeRad, brake);
+    if (near !== brake && this.#fits(joint, near, measuredRad, 0)) return near;
     let good = brake;
     let bad = changeRad;
     for (let count = 0; count < HALVINGS; count += 1) {
@@ -355,6 +360,27 @@ export class MotionLimiter {
       else bad = middle;
     }
     return good;
+  }
+
+  /** Where a stop at the wall would be, for a joint that comes to it in the plainest way. */
+  #nearWall(joint: number, changeRad: number, brakeRad: number): number {
+    const { isVelocity, positionRadMax, positionRadMin } = this.#limits;
+    if (isVelocity[joint] === 1) return brakeRad;
+    const side = changeRad > brakeRad ? 1 : -1;
+    const from = this.command[joint]!;
+    const roomRad = side > 0 ? positionRadMax[joint]! - from : from - positionRadMin[joint]!;
+    return (
+      side *
+      this.#chase.nearest(
+        roomRad,
+        side * this.strideRad[joint]!,
+        side * this.changeRad[joint]!,
+        side * brakeRad,
+        side * changeRad,
+        this.#limits.stopChangeRadMax[joint]!,
+        this.#limits.stopJerkRad[joint]!,
+      )
+    );
   }
 
   /**
