@@ -175,23 +175,22 @@ export class Chase {
     let high = highRad;
     const bound = stopWayBound(strideRad + high, high, changeRadMax, jerkRad);
     if (strideRad + high + bound <= wayRad) return high;
-    let overHigh = this.#over(high, wayRad, strideRad, changeRadMax, jerkRad);
-    if (overHigh <= 0) return high;
     let low = lowRad;
     // A stop that is on its way goes on: nothing has to be searched.
     const brake = clamp(brakeChange(strideRad, nowRad, changeRadMax, jerkRad), low, high);
     const overBrake = this.#over(brake, wayRad, strideRad, changeRadMax, jerkRad);
     const short = wayRad < 0 ? overBrake : -overBrake;
     if (short >= -ROUNDING_RAD && short <= SHORT_RAD) return brake;
-    let overLow: number;
+    let overLow = overBrake;
+    let overHigh = overBrake;
     if (overBrake > 0) {
       high = brake;
-      overHigh = overBrake;
       overLow = this.#over(low, wayRad, strideRad, changeRadMax, jerkRad);
       if (overLow >= 0) return low;
     } else {
       low = brake;
-      overLow = overBrake;
+      overHigh = this.#over(high, wayRad, strideRad, changeRadMax, jerkRad);
+      if (overHigh <= 0) return high;
     }
     return this.#search(low, overLow, high, overHigh, wayRad, strideRad, changeRadMax, jerkRad);
   }

@@ -99,6 +99,14 @@ export class StopProfile {
       if (stride === 0 && change === 0) return this.endRad;
       const side = stride < 0 ? -1 : 1;
       const speed = stride * side;
+      // Harder by a whole jerk is still not hard enough: most ticks of a stop, and no root.
+      const harder = jerkRad - side * change;
+      if (harder <= 0 || (harder < changeRadMax && outlasts(harder, speed, jerkRad))) {
+        change -= side * jerkRad;
+        stride += change;
+        this.#go(stride);
+        continue;
+      }
       const isLong = outlasts(changeRadMax, speed, jerkRad);
       const steps = isLong ? 0 : taperSteps(speed, jerkRad);
       const taper = (speed + (jerkRad * steps * (steps + 1)) / 2) / (steps + 1);
