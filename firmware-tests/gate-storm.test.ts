@@ -125,6 +125,16 @@ function isPossible(state: StateView, arm: readonly JointProfile[]): boolean {
   });
 }
 
+/** A re-arm waits for a pose that can be; then each joint that was lost begins where it is. */
+function begin(oracles: JointOracle[], state: StateView, arm: readonly JointProfile[]): boolean {
+  if (!isPossible(state, arm)) return false;
+  for (const [joint, oracle] of oracles.entries()) {
+    const rad = state.positionRad[joint]!;
+    if (oracle.lost(rad)) oracle.reseed(rad);
+  }
+  return true;
+}
+
 function storm(seed: number) {
   const random = new SeededRandom(seed);
   const arm = drawArm(random);
@@ -139,6 +149,7 @@ function storm(seed: number) {
   const reasons = new Set<Reason>();
   const sum = { travelRad: 0 };
   let gap = 0;
+  let isRearming = false;
   for (let tick = 0; tick < TICKS; tick += 1) {
     const nowNs = instant(tick * profile.periodNs);
     state.record[StateSlot.stampNs] = nowNs;
@@ -147,14 +158,12 @@ function storm(seed: number) {
     policy.next(action);
     if (gap <= 0 && random.next() < 0.005) gap = random.next() * 80;
     gap -= 1;
+    if (isRearming && gap <= 0) isRearming = !begin(oracles, state, arm);
     const reason = gap > 0 ? Reason.StaleState : gate.judge(action, state);
     reasons.add(reason);
     if (gate.atRest && gate.seeded && random.next() < 0.2) {
       gate.rearm(state);
-      const isLost = oracles.some((oracle, joint) => oracle.lost(state.positionRad[joint]!));
-      if (isLost && isPossible(state, arm)) {
-        for (const [joint, oracle] of oracles.entries()) oracle.reseed(state.positionRad[joint]!);
-      }
+      isRearming = !begin(oracles, state, arm);
     }
     const isOk = reason === Reason.Ok;
     const command = isOk

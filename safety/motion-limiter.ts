@@ -94,6 +94,15 @@ export class MotionLimiter {
     }
   }
 
+  /** Nothing moves any more, whatever the command was about to do: the actuators have no power. */
+  stand(): void {
+    this.strideRad.fill(0);
+    this.changeRad.fill(0);
+    this.#infeasible = false;
+    this.#goalKnown = false;
+    this.#chase.forget();
+  }
+
   /** One tick towards the target. Returns the bits of what had to be repaired. */
   follow(target: CommandVec, measuredRad: RadVec, measuredRadPerS: RadPerSVec): number {
     assert(target.length === this.#limits.jointCount, "one target per joint");
