@@ -329,6 +329,50 @@ test("a start re-arms the gate: a robot that was moved meanwhile is held where i
   expect(rig.sent.at(-1)).toEqual({ kind: "hold", reason: "no_action", valueRad: 1 });
 });
 
+test("one wrong reading in the tick of a start never becomes a command", () => {
+  const rig = new Rig(testProfile([testJoint()], { sources: [source] }));
+  rig.cues.push(OperatorCue.Start);
+  for (let tick = 0; tick < 10 && rig.mode !== "RUNNING"; tick += 1) {
+    rig.decide(0.25);
+    rig.tick();
+  }
+  rig.cues.push(OperatorCue.Stop);
+  rig.reasons(5);
+  rig.cues.push(OperatorCue.Reset);
+  rig.reasons(5);
+  rig.cues.push(OperatorCue.Start);
+  rig.positionRad = -1;
+  rig.tick();
+  expect(rig.sent.at(-1)!.valueRad).toBe(0.25);
+  rig.positionRad = 0.25;
+  // The start waits for three samples that agree, and says what it lacks.
+  rig.decide(0.3);
+  expect(rig.reasons(3)).toEqual(["low_quality", "low_quality", "ok"]);
+  expect(rig.sent.slice(-3).every(({ valueRad }) => valueRad >= 0.25)).toBe(true);
+  expect(rig.sent.at(-1)!.kind).toBe("motion");
+});
+
+test("a start on samples that never agree ends in SAFE_STOP, where it was held", () => {
+  const rig = new Rig(testProfile([testJoint()], { sources: [source] }));
+  rig.cues.push(OperatorCue.Start);
+  for (let tick = 0; tick < 10 && rig.mode !== "RUNNING"; tick += 1) {
+    rig.decide(0.25);
+    rig.tick();
+  }
+  for (const cue of [OperatorCue.Stop, OperatorCue.Reset, OperatorCue.Start]) {
+    rig.cues.push(cue);
+    rig.positionRad = cue === OperatorCue.Start ? -1 : 0.25;
+    rig.tick();
+  }
+  for (let tick = 0; tick < 60; tick += 1) {
+    rig.positionRad = tick % 2 === 0 ? 0.9 : -1;
+    if (tick % 10 === 0) rig.decide(0.3);
+    rig.tick();
+  }
+  expect(rig.mode).toBe("SAFE_STOP");
+  expect(rig.sent.slice(-60).every(({ valueRad }) => valueRad === 0.25)).toBe(true);
+});
+
 test("a chunk that begins too far away is voided by name, and the robot holds", () => {
   const rig = new Rig();
   rig.decide(1.5);
