@@ -17,7 +17,6 @@ import { instant, milliseconds } from "../runtime/contracts/units.ts";
 import { testJoint, testProfile, testState } from "../safety/fixture.ts";
 import { SafetyGate } from "../safety/gate.ts";
 import { noteFigure } from "./figures.ts";
-import { brakeChange } from "../safety/stop-profile.ts";
 import { JointOracle } from "./gate-oracle.ts";
 
 /** 10^7 together, in CI too: half a minute. */
@@ -163,11 +162,13 @@ function storm(seed: number) {
     if (isRearming && gap <= 0) isRearming = !begin(oracles, state, arm);
     const reason = gap > 0 ? Reason.StaleState : gate.judge(action, state);
     reasons.add(reason);
-    if (gate.atRest && gate.seeded && random.next() < 0.2) {
+    // As in the core, the tick of a start never moves.
+    const isStart = gate.atRest && gate.seeded && random.next() < 0.2;
+    if (isStart) {
       gate.rearm(state);
       isRearming = !begin(oracles, state, arm);
     }
-    const isOk = reason === Reason.Ok;
+    const isOk = reason === Reason.Ok && !isStart;
     const command = isOk
       ? gate.approveMotion(action, state, tick, nowNs, Mode.Running)
       : gate.approveSafe(state, reason, tick, nowNs, Mode.Degraded);

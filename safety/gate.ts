@@ -181,6 +181,7 @@ export class SafetyGate {
     mode: Mode,
   ): ApprovedCommand {
     assert(this.#judgedOk, "motion is approved only after it was judged Ok");
+    assert(!this.#rearming, "no motion is approved while a start waits");
     if (!this.#seeded) this.#seed(state);
     this.#holding = false;
     this.#coastLeft = this.#coastTicks;
