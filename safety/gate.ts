@@ -250,10 +250,10 @@ export class SafetyGate {
   }
 
   /**
-   * A person lets the robot move again. A joint's held command stays when it is where droop can have
-   * taken it; otherwise the command is where the joint is. While samples do not agree on that, the
-   * start waits, and a decision is refused as of low quality. A brake that is still under way goes
-   * on: nothing may jump.
+   * A person lets the robot move again. A joint's held command stays when it is where droop can
+   * have taken it; otherwise the command is where the joint is. While samples do not agree on that,
+   * the start waits, and a decision is refused as of low quality. A brake that is still under way
+   * goes on: nothing may jump.
    */
   rearm(state: StateView): void {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
