@@ -1,5 +1,5 @@
 // `holdfast bench gate`: what it costs to judge, watch, approve and send one command. Three kinds
-// of ticks: the smooth rows of a healthy policy, hostile targets, and the same at reduced tool speed.
+// of ticks: smooth rows of a healthy policy, hostile targets, and these at reduced tool speed.
 //
 // The mean is of whole rounds without a clock in between; the percentiles are of single calls, each
 // between two readings of the clock, whose own cost (40 to 80 ns) is in them.
