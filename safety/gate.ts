@@ -188,6 +188,7 @@ export class SafetyGate {
     this.#safe.forget();
     this.#tool.slowDown(this.#isReduced);
     let repairs = this.#limiter.follow(action.values, state.positionRad, state.velocityRadPerS);
+    if (this.#limiter.onlySmooths(repairs)) repairs = RepairBit.Smoothed;
     if (this.#ramping) {
       repairs |= RepairBit.StartRamp;
       this.#ramping = !this.#arrived(action.values);

@@ -27,6 +27,12 @@ import {
 /** Halvings between the wanted change and the brake: the rest is a 4,096th of a jerk step. */
 const HALVINGS = 12;
 
+/**
+ * A command this near its target, as a share of a tick's way at full speed, was not limited: only a
+ * corner was rounded. Rows of 20 ms joined by straight lines have one at each row.
+ */
+const SMOOTH_STRIDE_SHARE = 0.2;
+
 export class MotionLimiter {
   /** The command, in each joint's own space. */
   readonly command: CommandVec;
@@ -131,6 +137,19 @@ export class MotionLimiter {
     }
     this.#goalKnown = true;
     return repairs;
+  }
+
+  /** Only acceleration and jerk asked for more, and every command is as good as at its target. */
+  onlySmooths(repairs: number): boolean {
+    if (repairs === 0 || (repairs & ~(RepairBit.Acceleration | RepairBit.Jerk)) !== 0) return false;
+    const { isVelocity, jointCount, periodS, strideRadMax } = this.#limits;
+    for (let joint = 0; joint < jointCount; joint += 1) {
+      const most = SMOOTH_STRIDE_SHARE * strideRadMax[joint]!;
+      const unit = isVelocity[joint] === 1 ? periodS : 1;
+      const offRad = unit * (this.#target[joint]! - this.command[joint]!);
+      if (Math.abs(offRad) > most) return false;
+    }
+    return true;
   }
 
   /**
