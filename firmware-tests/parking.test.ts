@@ -99,7 +99,8 @@ class WayWatch {
     const speed = Math.hypot(...nowM.map((each, axis) => each - lastM[axis]!)) / DT;
     this.#lastM = nowM;
     if (parks) this.fastestMPerS = Math.max(this.fastestMPerS, speed);
-    this.#ticksSinceFast = speed > 0.92 * TOOL_M_PER_S ? 0 : this.#ticksSinceFast + 1;
+    // The tool is slowed at 92 % of its speed, and then moves just below that.
+    this.#ticksSinceFast = speed > 0.91 * TOOL_M_PER_S ? 0 : this.#ticksSinceFast + 1;
     let isHard = false;
     for (const [joint, { motion }] of this.#robot.joints.entries()) {
       const rad = commandRad[joint]!;

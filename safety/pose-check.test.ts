@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { CommandKind } from "../runtime/contracts/command.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import { testJoint, testProfile, testState } from "./fixture.ts";
 import { GateBench } from "./gate-bench.ts";
@@ -79,5 +80,33 @@ test("a re-arm never begins where no robot can be: what was held is kept", () =>
   bench.measure(7).gate.rearm(bench.state);
   expect(bench.hold()).toEqual([0.3]);
   bench.measure(-0.5).gate.rearm(bench.state);
-  expect(bench.hold()).toEqual([-0.5]);
+  expect(bench.hold()).toEqual([0.3]);
+  expect(bench.measure(-0.5).hold()).toEqual([0.3]);
+  expect(bench.measure(-0.5).hold()).toEqual([-0.5]);
+});
+
+test("one wrong reading in the tick of a re-arm is no command: the start waits for three", () => {
+  const bench = new GateBench([joint], { supervisor });
+  for (let tick = 0; tick < 5; tick += 1) bench.measure(0.3).hold();
+  bench.measure(-0.4).gate.rearm(bench.state);
+  expect(bench.hold()).toEqual([0.3]);
+  const seen = [0.3, 0.3, 0.3].map((rad) => {
+    const reason = bench.measure(rad).takeOver(0.35).judge();
+    return [reason, ...bench.hold(reason)];
+  });
+  const { LowQuality, Ok } = Reason;
+  expect(seen).toEqual([
+    [LowQuality, 0.3],
+    [LowQuality, 0.3],
+    [Ok, 0.3],
+  ]);
+});
+
+test("a start that waits is forgotten by a stop: what is held stays", () => {
+  const bench = new GateBench([joint], { supervisor });
+  for (let tick = 0; tick < 5; tick += 1) bench.measure(0.3).hold();
+  bench.measure(-0.4).gate.rearm(bench.state);
+  const { gate, nowNs, state, tick } = bench;
+  bench.spend(gate.approveSafe(state, Reason.Stop, tick, nowNs, Mode.SafeStop));
+  for (let ticks = 0; ticks < 5; ticks += 1) expect(bench.measure(-0.4).hold()).toEqual([0.3]);
 });

@@ -77,7 +77,7 @@ test("a good run's alarms are told, as text with a bar for each repair", async (
   expect(out).toMatch(
     /^Gate dry run: so101, task reach, policy reach, 1 runs of 10 s from seed 1$/m,
   );
-  expect(out).toMatch(/^ {4}jerk +█+ \d+$/m);
+  expect(out).toMatch(/^ {4}smoothed +█+ \d+$/m);
   expect(out).toMatch(/^ {2}good runs {4}1 of 1, 0\.003 h; false alarms on them:$/m);
   expect(out).toMatch(/^ +0\.0 refusals\/h, 0\.0 faults of the gate\/h, 0\.0 stops\/h, /m);
 });

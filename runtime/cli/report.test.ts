@@ -63,6 +63,7 @@ test("a run in real time", () => {
     "  no decision    2 of 7 ticks, held as none came in time",
     "  safe ticks     held instead of moving: 1 stale_state, 3 no_action",
     "  limited        commands changed by a limit: 1 velocity",
+    "  smoothed       corners of the target rounded, in 0 ticks",
     "  chunks         1 rejected_schema",
     "  supervisor     STARTING",
     "               → RUNNING (2 times DEGRADED by no_action)",

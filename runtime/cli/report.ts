@@ -19,6 +19,8 @@ const PHASE_COUNT_MAX = 8;
 /** A longer path has a line for each phase. */
 const PATH_COLUMN_COUNT_MAX = 80;
 
+const SMOOTHED = repairNames.indexOf("smoothed");
+
 export type TaskOutcome = {
   readonly name: string;
   readonly success: boolean;
@@ -111,7 +113,8 @@ export function formatReport(report: RunReport, again: string): string {
     `  no decision    ${stats.coverageGapCount} of ${ticks} ticks, held as none came in time`,
     `  safe ticks     held instead of moving: ` +
       list(byReason(stats.safeTicks, report.policySafeTicks)),
-    `  limited        commands changed by a limit: ${list(named(repairNames, stats.repairTicks))}`,
+    `  limited        commands changed by a limit: ${list(limited(stats.repairTicks))}`,
+    `  smoothed       corners of the target rounded, in ${stats.repairTicks[SMOOTHED] ?? 0} ticks`,
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
     `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
@@ -215,6 +218,12 @@ function named(names: readonly string[], counts: Float64Array): Record<string, n
     if (count > 0) result[name] = count;
   }
   return result;
+}
+
+/** A rounded corner is no limit at work: it has a line of its own. */
+function limited(ticks: Float64Array): Record<string, number> {
+  const { smoothed: _, ...counts } = named(repairNames, ticks);
+  return counts;
 }
 
 function list(counts: Record<string, number>): string {

@@ -41,6 +41,8 @@ export const RepairBit = {
   Workspace: 32,
   StartRamp: 64,
   Coast: 128,
+  /** A corner of the target rounded by so little that no limit was really asked for. */
+  Smoothed: 256,
 } as const;
 
 export const repairNames = [
@@ -52,6 +54,7 @@ export const repairNames = [
   "workspace",
   "start_ramp",
   "coast",
+  "smoothed",
 ] as const;
 
 /** Slot numbers of a command record. Append only: a changed slot is a new schema version. */

@@ -55,7 +55,7 @@ test("a tick is decided when a decision moved it, and changed by its worst joint
     { asked: [1, 1], sent: [0, 0], reason: Reason.NoAction },
   );
   expect(counts(tally)).toEqual([6, 4, 3, 2]);
-  expect([...tally.repairTicks]).toEqual([0, 0, 0, 1, 2, 0, 0, 0]);
+  expect([...tally.repairTicks]).toEqual([0, 0, 0, 1, 2, 0, 0, 0, 0]);
 });
 
 test("corrections have their quantiles and their largest per joint", () => {
