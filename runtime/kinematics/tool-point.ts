@@ -95,7 +95,7 @@ export class ToolPoint {
   }
 }
 
-/** A frame whose z is this unit vector. */
+/** Set-up only: a frame whose z is this unit vector. */
 function frameAround(axis: Vector): Matrix {
   if (axis[2] === 1) {
     return [
@@ -113,11 +113,12 @@ function frameAround(axis: Vector): Matrix {
   return [x, cross(axis, x), axis];
 }
 
-/** A vector of the base, by its parts along the frame's columns. */
+/** Set-up only: a vector of the base, by its parts along the frame's columns. */
 function seenFrom(frame: Matrix, vector: Vector): Vector {
   return [dot(frame[0], vector), dot(frame[1], vector), dot(frame[2], vector)];
 }
 
+/** Set-up only: a vector as a rotation leaves it. */
 function turned(wxyz: readonly [number, number, number, number], vector: Vector): Vector {
   const [w, x, y, z] = wxyz;
   const once = cross([x, y, z], vector);
@@ -129,6 +130,7 @@ function turned(wxyz: readonly [number, number, number, number], vector: Vector)
   ];
 }
 
+/** Set-up only. */
 function cross(a: Vector, b: Vector): Vector {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 }

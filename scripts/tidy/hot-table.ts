@@ -15,6 +15,9 @@ export const HOT_PREFIXES: readonly string[] = [
   "safety/tool-guard.ts",
   "safety/safe-action.ts",
   "safety/command-sink.ts",
+  "safety/pose-check.ts",
+  "safety/parking.ts",
+  "runtime/kinematics/tool-point.ts",
 ];
 
 /** Files below those prefixes that never run in a tick. */
