@@ -33,6 +33,8 @@ export const Fault = {
   EstopOpen: 20,
   /** It was not closed yet: a proof test runs, or a person's reset is waited for. */
   EstopNotArmed: 21,
+  /** It will open by itself, or isn't heard: there may still be power to brake with. */
+  EstopStop: 22,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -88,6 +90,7 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   Overload:       ["overload",        "stop",     "none",    "at_once",   "whenClear",    "robot"],
   EstopOpen:      ["estop_open",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
   EstopNotArmed:  ["estop_not_armed", "stop",     "none",    "never",     "whenClear",    "robot"],
+  EstopStop:      ["estop_stop",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {
@@ -108,6 +111,17 @@ export function faultMask(holds: (row: FaultRow) => boolean): number {
   for (const row of faultRows) if (holds(row)) mask |= 1 << row.fault;
   return mask;
 }
+
+/** Latched, these say that the robot doesn't obey: where a cut is safe, the e-stop is asked. */
+export const disobedienceMask: number = faultMask(({ fault }) =>
+  [
+    Fault.FollowingError,
+    Fault.DriverLost,
+    Fault.GateInfeasible,
+    Fault.Overspeed,
+    Fault.Overload,
+  ].some((one) => one === fault),
+);
 
 /** The fault behind a reason, or -1: Ok is none, and a stop is known by the cue, not by reason. */
 export const faultOfReason: Int8Array = new Int8Array(REASON_COUNT).fill(-1);

@@ -253,6 +253,7 @@ export class SafetyGate {
 
   /** The actuators have no power: the command is where the robot is, so that none is waiting. */
   follow(state: StateView): void {
+    this.#limiter.halt(); // it may have been cut in full motion
     if (allFinite(state.positionRad)) this.#seed(state);
   }
 

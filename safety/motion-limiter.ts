@@ -93,6 +93,14 @@ export class MotionLimiter {
     }
   }
 
+  /** Without power nothing moves by command, so nothing of its motion is left, limits or not. */
+  halt(): void {
+    this.strideRad.fill(0);
+    this.changeRad.fill(0);
+    this.#goalKnown = false;
+    this.#chase.forget();
+  }
+
   /** One tick towards the target. Returns the bits of what had to be repaired. */
   follow(target: CommandVec, measuredRad: RadVec, measuredRadPerS: RadPerSVec): number {
     assert(target.length === this.#limits.jointCount, "one target per joint");

@@ -3,8 +3,8 @@
 // when the runtime is killed or stopped, as a board would, and ends some seconds after its input.
 //
 // When the machine runs it late it lets its own time slip instead of hurrying after: neither a
-// silence nor a burst is made up. It writes each change of the outputs, in the chip's time, to
-// `events.jsonl` in its folder.
+// silence nor a burst is made up. It writes each change of the outputs, in the chip's time, and how
+// late it was, to `events.jsonl` in its folder.
 
 import { appendFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ import { Pty } from "../../hal/ffi/pty.ts";
 import { nameThread, setFifo } from "../../hal/ffi/scheduling.ts";
 import { duration, instant, NS_PER_MS, NS_PER_US } from "../../runtime/contracts/units.ts";
 import { EmulatedBoard } from "./emulated-board.ts";
+import { LateLine } from "./late-line.ts";
 
 const PRIORITY = 60;
 const SLICE_NS = NS_PER_MS;
@@ -29,9 +30,22 @@ const KEYS: Readonly<Record<number, "button" | "reset">> = { 98: "button", 114: 
 /** What the process says once, as a line of JSON, when it can be opened. */
 export type EmulatorReady = { readonly path: string; readonly enablePath: string };
 
-/** Runs until standard input ends, and a while longer. `folder` is removed at the end. */
-export function runEmulator(image: string, folder: string): void {
-  new Emulator(image, folder).run();
+/** A change of the outputs, as a line of `events.jsonl`. All times are the chip's. */
+export type EmulatorEvent = {
+  readonly at_us: number;
+  readonly output_bits: number;
+  readonly last_byte_us: number;
+  /** Wall time that did not pass for the chip: all, and the longest piece since the last event. */
+  readonly slip_us: number;
+  readonly slip_us_max: number;
+};
+
+/**
+ * Runs until standard input ends, and a while longer. `folder` is removed at the end. `stopMs` is
+ * the SS1-t with which the firmware was built.
+ */
+export function runEmulator(image: string, folder: string, stopMs: number): void {
+  new Emulator(image, folder, stopMs).run();
 }
 
 class Emulator {
@@ -42,16 +56,19 @@ class Emulator {
   readonly #keys = new FileDescriptor("standard input", STANDARD_INPUT);
   readonly #clock = new MonotonicClock(sessionOrigin(), duration(0));
   readonly #level = new Uint8Array(1);
+  readonly #late = new LateLine();
   #slipUs = 0;
+  #slipUsMax = 0;
   #leftUs = Number.POSITIVE_INFINITY;
 
-  constructor(image: string, folder: string) {
+  constructor(image: string, folder: string, stopMs: number) {
     this.#folder = folder;
     const enablePath = join(folder, "enable");
     makeFifo(enablePath);
     this.#enable = FileDescriptor.open(enablePath);
-    new EmulatedBoard(image, () => undefined).runUntil(WARM_UP_US);
-    this.#board = new EmulatedBoard(image, (atUs) => this.#tellOutputs(atUs));
+    const constants = { stopMs };
+    new EmulatedBoard(image, () => undefined, constants).runUntil(WARM_UP_US);
+    this.#board = new EmulatedBoard(image, (atUs) => this.#tellOutputs(atUs), constants);
     const ready: EmulatorReady = { path: this.#pty.path, enablePath };
     writeSync(STANDARD_OUTPUT, `${JSON.stringify(ready)}\n`);
   }
@@ -63,25 +80,29 @@ class Emulator {
     while (this.#board.nowUs - this.#leftUs < LINGER_US) {
       while (!this.#clock.sleepSliceUntil(instant(dueNs)));
       const lateNs = this.#clock.nowNs() - dueNs;
-      if (lateNs > SLIP_NS_MAX) {
-        // What came in the time that did not pass for the chip was not sent to it either.
-        this.#pty.device.read();
+      const isLate = lateNs > SLIP_NS_MAX;
+      if (isLate) {
         this.#slipUs += lateNs / NS_PER_US;
+        this.#slipUsMax = Math.max(this.#slipUsMax, lateNs / NS_PER_US);
         dueNs += lateNs;
       }
       dueNs += SLICE_NS;
-      this.#slice();
+      this.#slice(isLate);
     }
     rmSync(this.#folder, { recursive: true, force: true });
     this.#pty.close();
   }
 
-  #slice(): void {
+  #slice(isLate: boolean): void {
     const { device } = this.#pty;
+    const { nowUs } = this.#board;
     this.#readKeys();
-    const count = device.read();
-    if (count > 0) this.#board.send(device.received.slice(0, count));
-    this.#board.runUntil(this.#board.nowUs + SLICE_NS / NS_PER_US);
+    for (let count = device.read(); count > 0; count = device.read()) {
+      const bytes = device.received.slice(0, count);
+      if (!isLate) this.#late.note(nowUs);
+      this.#board.send(isLate ? this.#late.keep(bytes, nowUs) : bytes);
+    }
+    this.#board.runUntil(nowUs + SLICE_NS / NS_PER_US);
     const sent = this.#board.takeSent();
     if (sent.length > 0) device.write(sent, sent.length);
   }
@@ -100,8 +121,14 @@ class Emulator {
     const { outputBits, lastByteUs } = this.#board;
     this.#level[0] = outputBits;
     this.#enable.write(this.#level, 1);
-    const event = { at_us: Math.round(atUs), outputs: outputBits, last_byte_us: lastByteUs };
-    const line = JSON.stringify({ ...event, slip_us: Math.round(this.#slipUs) });
-    appendFileSync(join(this.#folder, "events.jsonl"), `${line}\n`);
+    const event: EmulatorEvent = {
+      at_us: Math.round(atUs),
+      output_bits: outputBits,
+      last_byte_us: lastByteUs,
+      slip_us: Math.round(this.#slipUs),
+      slip_us_max: Math.round(this.#slipUsMax),
+    };
+    this.#slipUsMax = 0;
+    appendFileSync(join(this.#folder, "events.jsonl"), `${JSON.stringify(event)}\n`);
   }
 }

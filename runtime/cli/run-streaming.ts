@@ -7,6 +7,7 @@ import type { Evidence } from "../contracts/evidence.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
+import { LifecycleState } from "../../hal/robot.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
 import { AskWord } from "../shm/ask-word.ts";
@@ -18,7 +19,10 @@ import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../wor
 import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { EstopEmulator } from "./estop-emulator.ts";
-import { EstopWatch, stopNsMinOf } from "./estop-watch.ts";
+import { EMULATED_SILENCE_NS_MAX, emulatedStopMs, EstopWatch } from "./estop-watch.ts";
+import { stopNsMinOf } from "./estop-watch.ts";
+import type { EstopFacts } from "./estop-watch.ts";
+import { BOARD_SILENCE_NS_MAX } from "../../safety/estop-link.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
@@ -43,11 +47,13 @@ const LOADING = "loading physics and threads: this takes some seconds";
 
 export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
   const { estop } = options;
-  const emulator = estop.kind === "emulated" ? await EstopEmulator.start() : undefined;
-  const path = estop.kind === "board" ? estop.path : emulator?.path;
+  const isEmulated = estop.kind === "emulated";
   const stopNsMin = stopNsMinOf(options.plan.robot);
+  const emulator = isEmulated ? await EstopEmulator.start(emulatedStopMs(stopNsMin)) : undefined;
+  const path = estop.kind === "board" ? estop.path : emulator?.path;
   const enablePath = emulator?.enablePath;
-  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin };
+  const silenceNsMax = isEmulated ? EMULATED_SILENCE_NS_MAX : BOARD_SILENCE_NS_MAX;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, silenceNsMax };
   const plan = { ...options.plan, estop: opened };
   try {
     return await new StreamingRun({ ...options, plan }, hooks, emulator).go();
@@ -106,7 +112,13 @@ class StreamingRun {
     this.#ask = new AskWord(arena.words("camera-ask"));
     this.#clock = new SystemClock(origin, duration(0), { stopped: false });
     this.#suspend = new SuspendWatch(this.#clock.suspendedNs());
-    this.#estop = new EstopWatch(arena, options.estop, emulator, (text) => hooks.note(text));
+    this.#estop = new EstopWatch(
+      arena,
+      options,
+      emulator,
+      () => this.#estopFacts(),
+      (text) => hooks.note(text),
+    );
   }
 
   async go(): Promise<RunReport> {
@@ -236,6 +248,16 @@ class StreamingRun {
     this.#quitAsked = true;
     this.#threads.cue(OperatorCue.Shutdown);
     setTimeout(() => this.#end(), REST_MS_MAX).unref();
+  }
+
+  #estopFacts(): EstopFacts {
+    this.#robotStatus.take();
+    const { record } = this.#robotStatus;
+    return {
+      nowNs: this.#clock.nowNs(),
+      isStarting: this.#lastMode === Mode.Starting,
+      isActive: record[RobotStatusSlot.lifecycle] === LifecycleState.Active,
+    };
   }
 
   #task(): RunReport["task"] {

@@ -21,6 +21,7 @@ export const HOT_PREFIXES: readonly string[] = [
 export const COLD_FILES: ReadonlySet<string> = new Set([
   // Shared by tests only.
   "runtime/core/action-buffer-rig.ts",
+  "runtime/core/core-rig.ts",
   "runtime/contracts/assert.ts",
 ]);
 
