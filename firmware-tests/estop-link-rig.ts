@@ -30,6 +30,8 @@ export class LinkRig {
   isHung = false;
   /** So many of the next frames to the chip are spoilt. */
   garbles = 0;
+  /** Nothing arrives at the chip. */
+  isCut = false;
   /** Nothing of the chip arrives. */
   isDeaf = false;
   /** Changes what the host hears, as a broken chip would send it. */
@@ -109,7 +111,7 @@ export class LinkRig {
       const size = this.link.writeInto(this.wire, this.#beat, nowNs);
       if (this.garbles > 0) this.wire[20] = this.wire[20] === 1 ? 2 : 1;
       this.garbles = Math.max(0, this.garbles - 1);
-      this.bench.send(this.wire.slice(0, size));
+      if (!this.isCut) this.bench.send(this.wire.slice(0, size));
     }
     const { question, counter, bootNonce } = status;
     this.#asked = { question, questionId: counter, bootNonce, answerCount: answersWanted };

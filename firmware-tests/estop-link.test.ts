@@ -211,6 +211,21 @@ chipTest("a chip whose SS1-t is too short for the robot is never armed", () => {
   expect(rig.mode).toBe("TRIPPED");
 });
 
+chipTest("a frame of the proof test that the line loses is sent again", () => {
+  for (const step of [EstopProof.Wrong, EstopProof.Corrupt, EstopProof.Five]) {
+    const rig = new LinkRig();
+    rig.until(({ mode, link }) => mode === "PROOF" && link.status.proofStep === step);
+    if (step === EstopProof.Five) rig.run(11); // until its wrong answers begin
+    const before = rig.link.beatCount;
+    rig.isCut = true;
+    rig.run(2);
+    rig.isCut = false;
+    expect(rig.link.beatCount).toBeGreaterThan(before);
+    rig.until(({ mode }) => mode === "WAIT_RESET");
+    expect(rig.modes).toEqual(["TRIPPED", "PROOF", "WAIT_RESET"]); // in one go
+  }
+});
+
 const lies: Readonly<Record<string, (status: EstopStatus) => void>> = {
   "another verdict": (status) => {
     if (status.lastBad === EstopVerdict.Wrong) status.lastBad = EstopVerdict.Late;

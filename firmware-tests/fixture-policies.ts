@@ -11,6 +11,8 @@ export const fixturePolicies = {
   exits: path(new URL("./fixtures/policy-exits.ts", import.meta.url)),
   throwsLater: path(new URL("./fixtures/policy-throws-later.ts", import.meta.url)),
   breaksControl: path(new URL("./fixtures/policy-breaks-control.ts", import.meta.url)),
+  segfaults: path(new URL("./fixtures/policy-segfaults.ts", import.meta.url)),
+  stormsMain: path(new URL("./fixtures/policy-storms-main.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;

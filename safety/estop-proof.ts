@@ -18,6 +18,8 @@ const WRONG_COUNT = 5;
 /** Before the five, silence until the burst has left its 25 ms, then good answers: a new count. */
 const SETTLE_TICKS = 7;
 const SETTLED_TICKS = 10;
+/** A step whose frames were lost on the line is tried anew after this: echoes take two ticks. */
+const RETRY_TICKS = 60;
 /** How much sooner than T_wd a silence may seem over: the clocks and the status are that coarse. */
 const SILENCE_SLACK_NS = 10 * NS_PER_MS;
 
@@ -94,6 +96,9 @@ export class EstopProofCheck {
     if (this.sendsWrong || this.sendsCorrupt) this.#badSentCount += count;
     this.#stepTicks += 1;
     if (count > 0) this.#sentNs = nowNs;
+    if (this.#stepTicks < RETRY_TICKS || this.#step >= EstopProof.Silence) return;
+    this.#stepTicks = 0;
+    this.#badSentCount = 0;
   }
 
   get #isBurstDue(): boolean {

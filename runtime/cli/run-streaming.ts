@@ -37,6 +37,8 @@ import { RunWatch } from "./run-watch.ts";
 const POLL_MS = 20;
 /** A robot that is not at rest this long after a stop was asked is left to its driver. */
 const REST_MS_MAX = 1_500;
+/** Looks of this thread without any new tick after which control is hung: two seconds of looking. */
+const TICKLESS_POLLS_MAX = 100;
 /** Ticks kept for a dump: two seconds at 200 Hz. */
 const FLIGHT_TICKS = 400;
 /** Ticks at rest before the threads are stopped. */
@@ -87,6 +89,7 @@ class StreamingRun {
   #failure: string | undefined;
   #lastMode: number = Mode.Starting;
   #restTicks = 0;
+  #ticklessPolls = 0;
   #quitAsked = false;
   /** When the run ends by itself. */
   #endNs = Infinity;
@@ -183,7 +186,9 @@ class StreamingRun {
   }
 
   #poll(): void {
+    this.#ticklessPolls += 1;
     while (this.#ticks.takeInto(this.#tick)) {
+      this.#ticklessPolls = 0;
       this.#takeEvidence(this.#tick[TickSlot.nowNs]!);
       this.#watch.write(this.#tick);
       this.#flight.write(this.#tick);
@@ -198,6 +203,7 @@ class StreamingRun {
       this.#hooks.note("the machine was suspended: stopped");
       this.#threads.cue(OperatorCue.Suspended);
     }
+    if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
     const nowNs = this.#clock.nowNs();
     this.#notes.tell(nowNs);
     if (nowNs >= this.#endNs) this.#quit();
