@@ -8,7 +8,8 @@ import { ESTOP_BEAT_SLOT_COUNT, EstopBeatSlot } from "../runtime/contracts/estop
 import { Mode } from "../runtime/contracts/mode.ts";
 import { ANSWERS_PER_TICK } from "../runtime/contracts/tick-signature.ts";
 import { duration, instant } from "../runtime/contracts/units.ts";
-import { BOARD_SILENCE_NS_MAX, EstopLink } from "../safety/estop-link.ts";
+import { BOARD_PROOF_TRIES_MAX, BOARD_SILENCE_NS_MAX, EstopLink } from "../safety/estop-link.ts";
+import type { EstopLinkOptions } from "../safety/estop-link.ts";
 import type { EstopBench } from "./estop-bench.ts";
 import { SWITCHES_AT_REST } from "./estop-bench.ts";
 import { CoreBench } from "./estop-core-bench.ts";
@@ -41,7 +42,12 @@ export class LinkRig {
   #tick = 0;
   #us: number;
 
-  constructor(bench: EstopBench = new CoreBench(), stopMs = 300, cutsOnFault = true) {
+  /** `options` are those of the link that a test is about. */
+  constructor(
+    bench: EstopBench = new CoreBench(),
+    stopMs = 300,
+    options: Partial<EstopLinkOptions> = {},
+  ) {
     this.bench = bench;
     this.#us = bench.nowUs;
     const stopNsMin = duration(stopMs * 1e6);
@@ -49,8 +55,10 @@ export class LinkRig {
       stopNsMin,
       silenceNsMax: BOARD_SILENCE_NS_MAX,
       startNsMax: duration(3e9),
-      cutsOnFault,
+      proofTriesMax: BOARD_PROOF_TRIES_MAX,
+      cutsOnFault: true,
       nowNs: instant(bench.nowUs * 1e3),
+      ...options,
     });
     this.wire = new Uint8Array(this.link.wireSizeBytesMax);
   }

@@ -126,7 +126,7 @@ chipTest(
     rig.run(2).wantsCut = true;
     rig.until(({ mode }) => mode === "STOPPING");
 
-    const falling = new LinkRig(new CoreBench(), 300, false).started();
+    const falling = new LinkRig(new CoreBench(), 300, { cutsOnFault: false }).started();
     falling.wantsCut = true;
     falling.run(200);
     expect(falling.mode).toBe("ARMED");

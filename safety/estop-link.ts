@@ -44,8 +44,8 @@ export const estopProblemNames = [
   "proof_failed",
 ] as const;
 
-/** Proof tests that may fail in a row before the link gives up: a busy machine may spoil one. */
-const PROOF_TRIES_MAX = 3;
+/** Proof tests of a board that may fail in a row before the link gives up: noise may spoil one. */
+export const BOARD_PROOF_TRIES_MAX = 3;
 
 export type EstopLinkOptions = {
   /** The shortest SS1-t that lets this robot come to rest. */
@@ -54,6 +54,7 @@ export type EstopLinkOptions = {
   readonly silenceNsMax: Duration;
   /** How long the line may be silent while nothing has moved yet. */
   readonly startNsMax: Duration;
+  readonly proofTriesMax: number;
   /** Cutting is safe for this robot: a latched fault that says so asks for it. */
   readonly cutsOnFault: boolean;
   /** When the link is opened. */
@@ -265,7 +266,7 @@ export class EstopLink {
     }
     if (this.status.cause !== EstopCause.ProofTimeout && !this.#isEchoWrong) return;
     this.#proofTries += 1;
-    if (this.#proofTries < PROOF_TRIES_MAX) return;
+    if (this.#proofTries < this.#options.proofTriesMax) return;
     this.problem = this.#isEchoWrong ? EstopProblem.ProofEcho : EstopProblem.ProofFailed;
   }
 }

@@ -15,9 +15,10 @@ const BURST_PAUSE_TICKS = 10;
 /** A burst may go over the limit by this many. */
 const EARLY_COUNT_MAX = BURST_ANSWERS * BURST_TICKS;
 const WRONG_COUNT = 5;
-/** Before the five, silence until the burst has left its 25 ms, then good answers: a new count. */
+/** Of the five, what the chip has not counted after so many ticks of silence is sent again. */
+const TOP_UP_TICKS = 12;
+/** Before the five, silence until the burst has left its 25 ms, then good answers until none counts. */
 const SETTLE_TICKS = 7;
-const SETTLED_TICKS = 10;
 /** A step whose frames were lost on the line is tried anew after this: echoes take two ticks. */
 const RETRY_TICKS = 60;
 /** How much sooner than T_wd a silence may seem over: the clocks and the status are that coarse. */
@@ -30,16 +31,27 @@ export class EstopProofCheck {
   #badSentCount = 0;
   #stepTicks = 0;
   #burstTicks = 0;
+  #quietTicks = 0;
+  /** Bad answers that the chip has counted in this step. */
+  #countedCount = 0;
   #sentNs = 0;
   #hasCount = false;
+  /** The five may be sent: nothing of the burst counts any more. */
+  #isSettled = false;
 
   /** The chip has entered PROOF. */
   begin(): void {
     this.#step = EstopProof.Wrong;
-    this.#badSentCount = 0;
-    this.#stepTicks = 0;
+    this.#beginStep();
     this.#burstTicks = 0;
     this.#hasCount = false;
+  }
+
+  /** A step begins, or is tried anew. */
+  #beginStep(): void {
+    this.#badSentCount = 0;
+    this.#stepTicks = 0;
+    this.#isSettled = false;
   }
 
   /** The last step was seen: nothing but the reset is missing. */
@@ -49,9 +61,13 @@ export class EstopProofCheck {
 
   /** A status in PROOF. False when the chip shows something else than was sent. */
   take(status: EstopStatus, nowNs: Instant): boolean {
-    const settles = this.#step === EstopProof.Five && this.#stepTicks < SETTLED_TICKS;
-    if (!this.#hasCount || settles) this.#badCount = status.badCount;
+    if (this.#step === EstopProof.Five && !this.#isSettled) {
+      this.#badCount = status.badCount;
+      this.#isSettled = this.#stepTicks > SETTLE_TICKS && status.failCount === 0;
+    }
+    if (!this.#hasCount) this.#badCount = status.badCount;
     this.#hasCount = true;
+    this.#countedCount = (status.badCount - this.#badCount) & 0xffff;
     if (status.proofStep === this.#step) return true;
     const isNext = status.proofStep === this.#step + 1;
     // Contacts may open and the next close between two statuses.
@@ -59,8 +75,7 @@ export class EstopProofCheck {
     const isShown = isRight && this.#isShown(status, nowNs);
     this.#step = status.proofStep;
     this.#badCount = status.badCount;
-    this.#badSentCount = 0;
-    this.#stepTicks = 0;
+    this.#beginStep();
     return isShown;
   }
 
@@ -81,7 +96,7 @@ export class EstopProofCheck {
 
   get sendsWrong(): boolean {
     if (this.#step === EstopProof.Wrong) return this.#badSentCount === 0;
-    return this.#step === EstopProof.Five && this.#stepTicks >= SETTLED_TICKS;
+    return this.#step === EstopProof.Five && this.#isSettled;
   }
 
   get sendsCorrupt(): boolean {
@@ -95,10 +110,12 @@ export class EstopProofCheck {
     }
     if (this.sendsWrong || this.sendsCorrupt) this.#badSentCount += count;
     this.#stepTicks += 1;
+    this.#quietTicks = count > 0 ? 0 : this.#quietTicks + 1;
     if (count > 0) this.#sentNs = nowNs;
+    const isShort = this.#isSettled && this.#quietTicks >= TOP_UP_TICKS;
+    if (isShort) this.#badSentCount = Math.min(this.#countedCount, this.#badSentCount);
     if (this.#stepTicks < RETRY_TICKS || this.#step >= EstopProof.Silence) return;
-    this.#stepTicks = 0;
-    this.#badSentCount = 0;
+    this.#beginStep();
   }
 
   get #isBurstDue(): boolean {

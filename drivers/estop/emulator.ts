@@ -80,27 +80,27 @@ class Emulator {
     while (this.#board.nowUs - this.#leftUs < LINGER_US) {
       while (!this.#clock.sleepSliceUntil(instant(dueNs)));
       const lateNs = this.#clock.nowNs() - dueNs;
-      const isLate = lateNs > SLIP_NS_MAX;
-      if (isLate) {
+      if (lateNs > SLIP_NS_MAX) {
         this.#slipUs += lateNs / NS_PER_US;
         this.#slipUsMax = Math.max(this.#slipUsMax, lateNs / NS_PER_US);
         dueNs += lateNs;
       }
       dueNs += SLICE_NS;
-      this.#slice(isLate);
+      this.#slice(lateNs);
     }
     rmSync(this.#folder, { recursive: true, force: true });
     this.#pty.close();
   }
 
-  #slice(isLate: boolean): void {
+  #slice(lateNs: number): void {
     const { device } = this.#pty;
     const { nowUs } = this.#board;
+    const isLate = lateNs > SLIP_NS_MAX;
     this.#readKeys();
     for (let count = device.read(); count > 0; count = device.read()) {
       const bytes = device.received.slice(0, count);
       if (!isLate) this.#late.note(nowUs);
-      this.#board.send(isLate ? this.#late.keep(bytes, nowUs) : bytes);
+      this.#board.send(isLate ? this.#late.keep(bytes, nowUs, lateNs / NS_PER_US) : bytes);
     }
     this.#board.runUntil(nowUs + SLICE_NS / NS_PER_US);
     const sent = this.#board.takeSent();

@@ -10,6 +10,7 @@ import type { Arena } from "../shm/arena.ts";
 import { EstopWish } from "../shm/estop-wish.ts";
 import { LatestReader } from "../shm/latest-cell.ts";
 import { DEFAULT_STOP_MS, STOP_MS_MAX } from "../../drivers/estop/build-constants.ts";
+import { BOARD_PROOF_TRIES_MAX, BOARD_SILENCE_NS_MAX } from "../../safety/estop-link.ts";
 import { EstopProblem, estopProblemNames } from "../../safety/estop-link.ts";
 import type { EstopEmulator } from "./estop-emulator.ts";
 import type { EstopChoice, RunOptions } from "./run-options.ts";
@@ -19,11 +20,16 @@ import type { CueAnswer } from "./run-handle.ts";
 const LEAVE_MS_MAX = 500;
 const LEAVE_POLL_MS = 10;
 
+/** How long a board may be silent, and how often its proof test may fail in a row. */
+export const BOARD_PATIENCE = {
+  silenceNsMax: BOARD_SILENCE_NS_MAX,
+  proofTriesMax: BOARD_PROOF_TRIES_MAX,
+} as const;
 /**
  * An emulated board whose process is gone is known at once, by its line and its pipe; one that the
- * machine runs late is not dead.
+ * machine runs late is not dead, and its lateness spoils a proof test more often than noise does.
  */
-export const EMULATED_SILENCE_NS_MAX = duration(NS_PER_S);
+export const EMULATED_PATIENCE = { silenceNsMax: duration(NS_PER_S), proofTriesMax: 10 } as const;
 /** A reset that the chip did not take is pressed anew after this. */
 const PRESS_NS = NS_PER_S;
 

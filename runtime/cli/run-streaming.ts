@@ -19,10 +19,9 @@ import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../wor
 import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { EstopEmulator } from "./estop-emulator.ts";
-import { EMULATED_SILENCE_NS_MAX, emulatedStopMs, EstopWatch } from "./estop-watch.ts";
+import { BOARD_PATIENCE, EMULATED_PATIENCE, emulatedStopMs, EstopWatch } from "./estop-watch.ts";
 import { stopNsMinOf } from "./estop-watch.ts";
 import type { EstopFacts } from "./estop-watch.ts";
-import { BOARD_SILENCE_NS_MAX } from "../../safety/estop-link.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
@@ -54,8 +53,8 @@ export async function runStreaming(options: RunOptions, hooks: RunHooks): Promis
   const emulator = isEmulated ? await EstopEmulator.start(emulatedStopMs(stopNsMin)) : undefined;
   const path = estop.kind === "board" ? estop.path : emulator?.path;
   const enablePath = emulator?.enablePath;
-  const silenceNsMax = isEmulated ? EMULATED_SILENCE_NS_MAX : BOARD_SILENCE_NS_MAX;
-  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, silenceNsMax };
+  const patience = isEmulated ? EMULATED_PATIENCE : BOARD_PATIENCE;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, ...patience };
   const plan = { ...options.plan, estop: opened };
   try {
     return await new StreamingRun({ ...options, plan }, hooks, emulator).go();

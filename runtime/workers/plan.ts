@@ -33,6 +33,8 @@ export type EstopPlan = {
   readonly stopNsMin: Duration;
   /** Without a status for so long its line is dead. */
   readonly silenceNsMax: Duration;
+  /** Proof tests that may fail in a row. */
+  readonly proofTriesMax: number;
 };
 
 /** What a run is asked to do. Plain data: it crosses to every Worker. */

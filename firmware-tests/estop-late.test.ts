@@ -1,0 +1,61 @@
+// A board that the machine runs late, in virtual time and from seeds: it arms all the same, it never
+// trips while its host is well, and it hides nothing: a host that hangs is cut in the chip's time.
+
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { EMULATED_PATIENCE } from "../runtime/cli/estop-watch.ts";
+import { EstopInput } from "../runtime/contracts/estop-codes.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
+import { SWITCHES_AT_REST } from "./estop-bench.ts";
+import { LinkRig } from "./estop-link-rig.ts";
+import { isLong } from "./figures.ts";
+import { hasHostCompiler } from "./firmware-build.ts";
+import { LateBench } from "./late-bench.ts";
+import type { Lateness } from "./late-bench.ts";
+
+setDefaultTimeout(120_000);
+const SEEDS = isLong ? 100 : 3;
+const SILENCE_US = 100_000;
+/** Ticks armed: twenty seconds. */
+const TICKS = 4_000;
+
+const storms: Readonly<Record<string, Lateness>> = {
+  "now and then by 20 ms": { permille: 10, lateUsMax: 20_000, sliceUs: 300 },
+  "often by 20 ms": { permille: 50, lateUsMax: 20_000, sliceUs: 300 },
+  "often by 60 ms": { permille: 50, lateUsMax: 60_000, sliceUs: 300 },
+  "now and then by 300 ms": { permille: 10, lateUsMax: 300_000, sliceUs: 300 },
+  "a fifth of the time by 10 ms": { permille: 200, lateUsMax: 10_000, sliceUs: 300 },
+};
+
+const chipTest = test.skipIf(!hasHostCompiler);
+
+function armed(bench: LateBench): LinkRig {
+  const rig = new LinkRig(bench, 300, EMULATED_PATIENCE);
+  for (let ticks = 0; rig.mode !== "WAIT_RESET"; ticks += 400) {
+    if (ticks > 8_000) throw new Error(`Cannot arm: ${rig.modes}`);
+    rig.run(400);
+  }
+  bench.switchBits |= EstopInput.ResetPressed;
+  rig.until(({ mode }) => mode === "ARMED");
+  bench.switchBits = SWITCHES_AT_REST;
+  rig.hostMode = Mode.Running;
+  return rig;
+}
+
+for (const [name, lateness] of Object.entries(storms)) {
+  chipTest(`late ${name}: it arms, and trips on nothing but its host`, () => {
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const bench = new LateBench(lateness, seed);
+      const rig = armed(bench);
+      for (let tick = 0; tick < TICKS; tick += 1) {
+        rig.run(1);
+        if (rig.link.faultBits !== 0) throw new Error(`seed ${seed}, tick ${tick}: ${rig.modes}`);
+      }
+      expect(bench.slipUs).toBeGreaterThan(0);
+      rig.isHung = true;
+      rig.until(() => bench.outputBits === 0);
+      const silentUs = bench.edges.at(-1)!.atUs - bench.lastByteUs;
+      expect(silentUs).toBeGreaterThan(SILENCE_US - 1_000);
+      expect(silentUs).toBeLessThanOrEqual(SILENCE_US + 1_000);
+    }
+  });
+}
