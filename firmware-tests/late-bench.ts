@@ -1,11 +1,12 @@
 // LateBench: a chip that the machine runs late, as the emulator's process is run: in slices of a
 // millisecond that begin late by chance or take long. It keeps the emulator's rule: beyond 2 ms the
-// chip's time stands still, and of the bytes that came meanwhile the newest frame is passed on.
+// chip's time stands still, and frames are left out for it.
 //
 // Its own time is the wall's, drawn from a seed, so that a storm of lateness repeats.
 
 import { LateLine } from "../drivers/estop/late-line.ts";
-import { BYTE_US, RelayPair } from "./estop-bench.ts";
+import type { RelayPair } from "./estop-bench.ts";
+import { BYTE_US } from "./estop-bench.ts";
 import type { EstopBench, OutputEdge } from "./estop-bench.ts";
 import { CoreBench, SHIPPED } from "./estop-core-bench.ts";
 
@@ -29,7 +30,7 @@ export class LateBench implements EstopBench {
   /** When the last byte for the chip passed, in the chip's time. */
   lastByteUs = 0;
   readonly #lateness: Lateness;
-  readonly #late = new LateLine();
+  readonly #line = new LateLine();
   #pending: number[] = [];
   #seed: number;
   #wallUs: number;
@@ -84,16 +85,14 @@ export class LateBench implements EstopBench {
 
   #slice(): void {
     const lateUs = this.#freeUs - this.#dueUs;
-    const isLate = lateUs > SLIP_US_MAX;
-    if (isLate) {
+    if (lateUs > SLIP_US_MAX) {
       this.slipUs += lateUs;
+      this.#line.slip(lateUs);
       this.#dueUs += lateUs;
     }
     const { chip } = this;
-    const bytes = Uint8Array.from(this.#pending);
+    const passed = this.#line.pass(Uint8Array.from(this.#pending), SLICE_US);
     this.#pending = [];
-    if (!isLate && bytes.length > 0) this.#late.note(chip.nowUs);
-    const passed = isLate ? this.#late.keep(bytes, chip.nowUs, lateUs) : bytes;
     const fromUs = Math.max(this.lastByteUs, chip.nowUs);
     if (passed.length > 0) this.lastByteUs = fromUs + passed.length * BYTE_US;
     chip.send(passed);

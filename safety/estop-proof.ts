@@ -19,8 +19,9 @@ const WRONG_COUNT = 5;
 const TOP_UP_TICKS = 12;
 /** Before the five, silence until the burst has left its 25 ms, then good answers until none counts. */
 const SETTLE_TICKS = 7;
-/** A step whose frames were lost on the line is tried anew after this: echoes take two ticks. */
-const RETRY_TICKS = 60;
+/** A step whose frames were lost on the line is tried anew after this: echoes take two ticks. A
+ * prime, so that it keeps no step with what loses them. */
+const RETRY_TICKS = 61;
 /** How much sooner than T_wd a silence may seem over: the clocks and the status are that coarse. */
 const SILENCE_SLACK_NS = 10 * NS_PER_MS;
 

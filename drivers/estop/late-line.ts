@@ -1,35 +1,38 @@
-// What a chip hears of the bytes that came while its own time stood still: the newest frame alone,
-// and that only where frames would not come closer together than a host sends them. A host paced by
-// the wall then looks to a chip that runs late as a healthy host does: neither silent nor hurried.
-//
-// More frames than any healthy host sends in that time are a burst, and what is too much of it is
-// passed on: lateness hides no fault.
+// What a chip hears whose own time stands still now and then, while its host goes on by the wall:
+// for each period that did not pass for the chip, the oldest frame that came is left out. So frames
+// reach it as often, in its own time, as a healthy host sends them: neither a silence nor a burst
+// is made up, and a burst of the host's own stays one.
 
-/** A healthy host sends a frame each 5 ms; frames lie a little closer, for what rounds. */
+/** A healthy host sends a frame each 5 ms. */
 const PERIOD_US = 5_000;
-const FRAME_GAP_US = 4_500;
-/** So many frames too many are no jitter. */
-const BURST_FRAMES = 3;
+/** Nothing for so long: the host is silent on purpose, or stands still too. */
+const QUIET_US = 8_000;
 
 export class LateLine {
-  #keptUs = -FRAME_GAP_US;
+  /** Time of the wall that did not pass for the chip and for which no frame was left out yet. */
+  #owedUs = 0;
+  #quietUs = 0;
 
-  /** Of bytes that came in the `lateUs` of wall time until now, those that are passed on. */
-  keep(bytes: Uint8Array, nowUs: number, lateUs: number): Uint8Array {
-    const frames = frameStarts(bytes);
-    const rest = bytes.subarray(bytes.lastIndexOf(0) + 1); // its end is still on its way
-    const tooMany = frames.length - Math.floor(lateUs / PERIOD_US);
-    const isDue = nowUs - this.#keptUs >= FRAME_GAP_US;
-    const count = tooMany >= BURST_FRAMES ? tooMany : isDue ? 1 : 0;
-    const from = frames.at(-count);
-    if (count === 0 || from === undefined) return rest;
-    this.#keptUs = nowUs;
-    return bytes.subarray(from);
+  /** The chip's time stood still for so long. */
+  slip(us: number): void {
+    this.#owedUs += us;
+    this.#quietUs += us;
   }
 
-  /** A frame was passed on in time. */
-  note(nowUs: number): void {
-    this.#keptUs = nowUs;
+  /** Of the bytes that came in the last `us` of the chip's time, those that reach it. */
+  pass(bytes: Uint8Array, us: number): Uint8Array {
+    const starts = frameStarts(bytes);
+    let from = 0;
+    for (const start of starts) {
+      from = start;
+      if (this.#owedUs < PERIOD_US) break;
+      this.#owedUs -= PERIOD_US;
+      from = bytes.indexOf(0, start + 1) + 1;
+    }
+    this.#quietUs = starts.length > 0 ? 0 : this.#quietUs + us;
+    // What was never sent can't be left out.
+    this.#owedUs = this.#quietUs > QUIET_US ? 0 : Math.min(this.#owedUs, PERIOD_US);
+    return bytes.subarray(from);
   }
 }
 

@@ -57,3 +57,22 @@ test("while the e-stop is about to cut the robot brakes within its limits", () =
   expect(ways.at(-1)).toBe(0);
   for (const [at, way] of ways.entries()) expect(way).toBeLessThanOrEqual(ways[at - 1] ?? 1);
 });
+
+test("a latched fault that says that the robot doesn't obey is told to the e-stop, no other is", () => {
+  const told = (fault: Fault): readonly boolean[] => {
+    const rig = new Rig();
+    rig.tick();
+    rig.silentFaults = 1 << fault;
+    rig.reasons(200);
+    expect(rig.mode).toBe("FAULT_LATCHED");
+    return [rig.wantsCut[1]!, rig.wantsCut.at(-1)!];
+  };
+  // It stops first, and latches when it stays.
+  for (const fault of [Fault.Overspeed, Fault.Overload, Fault.FollowingError]) {
+    expect(told(fault)).toEqual([false, true]);
+  }
+  expect(told(Fault.GateInfeasible)).toEqual([false, true]);
+  expect(told(Fault.DriverLost)).toEqual([true, true]); // latches at once
+  expect(told(Fault.EstopOpen)).toEqual([false, false]);
+  expect(told(Fault.ControlMissed)).toEqual([false, false]);
+});
