@@ -1,6 +1,6 @@
-// The whole program beside its emulated e-stop, in real time: without a person nothing arms, a board
-// fits its robot, a button brakes before it cuts, and an end under control says goodbye. The kill
-// matrix has what ends badly. Wall time decides nothing here.
+// The whole program beside its emulated e-stop, in real time: without a person nothing arms, a
+// board fits its robot, and an end under control says goodbye. The kill matrix has what ends badly.
+// Wall time decides nothing here.
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { KillRun, T_WD_US } from "./kill-run.ts";
@@ -20,7 +20,7 @@ function start(...more: readonly string[]): KillRun {
   return run;
 }
 
-test("SIGTERM: a controlled stop, a goodbye, DISARMED, and neither a fault nor a silence", async () => {
+test("SIGTERM: a controlled stop and a goodbye, neither a fault nor a silence", async () => {
   const run = await start("--json").moving();
   run.program.signal("SIGTERM");
   const ended = await run.program.end;

@@ -55,7 +55,7 @@ export class LinkRig {
       stopNsMin,
       silenceNsMax: BOARD_SILENCE_NS_MAX,
       startNsMax: duration(3e9),
-      proofTriesMax: BOARD_PROOF_TRIES_MAX,
+      proofTryCountMax: BOARD_PROOF_TRIES_MAX,
       cutsOnFault: true,
       nowNs: instant(bench.nowUs * 1e3),
       ...options,

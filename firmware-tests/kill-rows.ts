@@ -15,30 +15,102 @@ export type KillRow = {
   readonly expected: "cut" | "no cut" | "goodbye";
 };
 
-type Cells = readonly [string, string, string, string, string, string, string, KillRow["expected"]];
-
 const silence = "chip: silence";
 const cutTime = "T_wd + 1 ms of chip time";
-const again = "a person: e-stop reset after its proof test, then reset and start";
-const anew = "a person, after a restart";
+const byReset = "a person: e-stop reset after its proof test, then reset and start";
+const byRestart = "a person, after a restart";
 
-// biome-ignore format: the columns are the point
-const table: readonly Cells[] = [
-  // id                  cause                              detected by       within                       robot does                                   arm falls  who re-arms  expected
-  ["sigkill",            "process killed",                  silence,          cutTime,                     "outputs open",                              "yes",     anew,        "cut"],
-  ["sigstop",            "process stopped, and going on",   silence,          cutTime,                     "outputs open; latches once it goes on",     "yes",     again,       "cut"],
-  ["native_crash",       "native code crashes",             silence,          cutTime,                     "outputs open",                              "yes",     anew,        "cut"],
-  ["control_thrown",     "control thread throws",           silence,          cutTime,                     "outputs open, the run ends",                "yes",     anew,        "cut"],
-  ["control_hung",       "control thread loops for ever",   silence,          cutTime,                     "outputs open, the run ends",                "yes",     anew,        "cut"],
-  ["control_terminated", "control thread ends unseen",      silence,          cutTime,                     "outputs open, the run ends",                "yes",     anew,        "cut"],
-  ["main_blocked",       "main thread blocked for 3 s",     "`main_slow`",    "its alive check",           "nothing changes",                           "no",      "nobody",    "no cut"],
-  ["gc_storm",           "a million objects die on main",   "nothing",        "never",                     "nothing changes",                           "no",      "nobody",    "no cut"],
-  ["policy_crash",       "policy thread crashes",           "`policy_lost`",  "its exit",                  "what was decided runs out, then SAFE_STOP", "no",      anew,        "no cut"],
-  ["disk_full",          "records can't be written",        "the writer",     "the write",                 "nothing changes; the run says so",          "no",      "nobody",    "no cut"],
-  ["sigterm",            "SIGTERM",                         "main",           "at rest, then one answer",  "stops, says goodbye; DISARMED",             "yes",     "nobody",    "goodbye"],
+/** What all have in common that cut. */
+const cut = { detectedBy: silence, within: cutTime, armFalls: "yes", expected: "cut" } as const;
+const noCut = { armFalls: "no", expected: "no cut" } as const;
+
+export const KILL_ROWS: readonly KillRow[] = [
+  {
+    id: "sigkill",
+    cause: "process killed",
+    robotDoes: "outputs open",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "sigstop",
+    cause: "process stopped, and going on",
+    robotDoes: "outputs open; latches once it goes on",
+    rearm: byReset,
+    ...cut,
+  },
+  {
+    id: "native_crash",
+    cause: "native code crashes",
+    robotDoes: "outputs open",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "control_thrown",
+    cause: "control thread throws",
+    robotDoes: "outputs open, the run ends",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "control_hung",
+    cause: "control thread loops for ever",
+    robotDoes: "outputs open, the run ends",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "control_terminated",
+    cause: "control thread ends unseen",
+    robotDoes: "outputs open, the run ends",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "gc_storm",
+    cause: "a million objects die on the main thread",
+    detectedBy: "nothing",
+    within: "never",
+    robotDoes: "nothing changes",
+    rearm: "nobody",
+    ...noCut,
+  },
+  {
+    id: "policy_crash",
+    cause: "policy thread crashes",
+    detectedBy: "its exit",
+    within: "the next tick",
+    robotDoes: "what was decided runs out, then SAFE_STOP",
+    rearm: byRestart,
+    ...noCut,
+  },
+  {
+    id: "main_blocked",
+    cause: "main thread blocked for 3 s",
+    detectedBy: "`main_slow`",
+    within: "its alive check",
+    robotDoes: "nothing changes",
+    rearm: "nobody",
+    ...noCut,
+  },
+  {
+    id: "disk_full",
+    cause: "records can't be written",
+    detectedBy: "their writer",
+    within: "the write",
+    robotDoes: "nothing changes; the run says so",
+    rearm: "nobody",
+    ...noCut,
+  },
+  {
+    id: "sigterm",
+    cause: "SIGTERM",
+    detectedBy: "the main thread",
+    within: "once at rest, one answer",
+    robotDoes: "stops, says goodbye; DISARMED by host_closed",
+    armFalls: "yes",
+    rearm: "nobody",
+    expected: "goodbye",
+  },
 ];
-
-export const KILL_ROWS: readonly KillRow[] = table.map((cells) => {
-  const [id, cause, detectedBy, within, robotDoes, armFalls, rearm, expected] = cells;
-  return { id, cause, detectedBy, within, robotDoes, armFalls, rearm, expected };
-});

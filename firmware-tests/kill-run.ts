@@ -6,7 +6,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { EmulatorEvent } from "../drivers/estop/emulator.ts";
-import { ProgramRun, Scratch } from "./process.ts";
+import { ProgramRun, reportOf, Scratch } from "./process.ts";
 import type { Ended } from "./process.ts";
 
 export const T_WD_US = 100_000;
@@ -60,6 +60,14 @@ export class KillRun {
       await Bun.sleep(POLL_MS);
     }
     throw new Error(`Cannot find the cut in ${JSON.stringify(this.events())}`);
+  }
+
+  /** Ends the run: the longest that the machine let its board or its control thread stand. */
+  async awayUsMax(): Promise<number> {
+    const slips = this.events().map((event) => event.slip_us_max);
+    this.program.signal("SIGTERM");
+    const { wake_us: wake } = reportOf(await this.program.end);
+    return Math.max(wake.max, ...slips);
   }
 
   /** Ends what is left of it. */

@@ -14,8 +14,8 @@ const SLICE_US = 1_000;
 const SLIP_US_MAX = 2_000;
 
 export type Lateness = {
-  /** Of a thousand slices, how many begin late. */
-  readonly permille: number;
+  /** How many of the slices begin late. */
+  readonly lateRatio: number;
   /** Up to how late. */
   readonly lateUsMax: number;
   /** What each slice takes at least. */
@@ -103,9 +103,9 @@ export class LateBench implements EstopBench {
 
   /** When the next slice begins: on time or as soon as the last is over, and by chance later. */
   #startUs(overUs: number): number {
-    const { permille, lateUsMax } = this.#lateness;
+    const { lateRatio, lateUsMax } = this.#lateness;
     const begunUs = Math.max(this.#dueUs, overUs);
-    return this.#draw(1_000) < permille ? begunUs + this.#draw(lateUsMax) : begunUs;
+    return this.#draw(1_000) < lateRatio * 1_000 ? begunUs + this.#draw(lateUsMax) : begunUs;
   }
 
   #draw(limit: number): number {

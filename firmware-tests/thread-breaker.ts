@@ -1,6 +1,6 @@
-// ThreadBreaker: does to one thread of a child process what no signal can, by ptrace: holds it, as a
-// machine does that has no time for it; sends it into an endless loop; ends it without a word. The
-// program knows nothing of it, so nothing of it ships. x86-64, and a system that lets a parent trace.
+// ThreadBreaker: does to one thread of a child process what no signal can, by ptrace: holds it, as
+// a machine does that has no time for it; sends it into an endless loop; ends it without a word.
+// The program knows nothing of it, so nothing of it ships. x86-64, where a parent may trace.
 //
 // A process that was traced goes on by itself when this one ends.
 

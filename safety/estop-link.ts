@@ -54,7 +54,7 @@ export type EstopLinkOptions = {
   readonly silenceNsMax: Duration;
   /** How long the line may be silent while nothing has moved yet. */
   readonly startNsMax: Duration;
-  readonly proofTriesMax: number;
+  readonly proofTryCountMax: number;
   /** Cutting is safe for this robot: a latched fault that says so asks for it. */
   readonly cutsOnFault: boolean;
   /** When the link is opened. */
@@ -266,7 +266,7 @@ export class EstopLink {
     }
     if (this.status.cause !== EstopCause.ProofTimeout && !this.#isEchoWrong) return;
     this.#proofTries += 1;
-    if (this.#proofTries < this.#options.proofTriesMax) return;
+    if (this.#proofTries < this.#options.proofTryCountMax) return;
     this.problem = this.#isEchoWrong ? EstopProblem.ProofEcho : EstopProblem.ProofFailed;
   }
 }

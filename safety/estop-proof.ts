@@ -17,7 +17,7 @@ const EARLY_COUNT_MAX = BURST_ANSWERS * BURST_TICKS;
 const WRONG_COUNT = 5;
 /** Of the five, what the chip has not counted after so many ticks of silence is sent again. */
 const TOP_UP_TICKS = 12;
-/** Before the five, silence until the burst has left its 25 ms, then good answers until none counts. */
+/** Before the five: silence until the burst has left its 25 ms, then good answers. */
 const SETTLE_TICKS = 7;
 /** A step whose frames were lost on the line is tried anew after this: echoes take two ticks. A
  * prime, so that it keeps no step with what loses them. */

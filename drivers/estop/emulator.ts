@@ -85,6 +85,8 @@ class Emulator {
     let dueNs = this.#clock.nowNs() + SLICE_NS;
     while (this.#board.nowUs - this.#leftUs < LINGER_US) {
       while (!this.#clock.sleepSliceUntil(instant(dueNs)));
+      // Before the clock is read: what comes in between is then taken for the next slice's.
+      const bytes = this.#readLine();
       const lateNs = this.#clock.nowNs() - dueNs;
       if (lateNs > SLIP_NS_MAX) {
         const lateUs = lateNs / NS_PER_US;
@@ -94,7 +96,7 @@ class Emulator {
         dueNs += lateNs;
       }
       dueNs += SLICE_NS;
-      this.#slice();
+      this.#slice(bytes);
     }
     rmSync(this.#folder, { recursive: true, force: true });
     this.#pty.close();
@@ -113,15 +115,20 @@ class Emulator {
     }
   }
 
-  #slice(): void {
+  #readLine(): Uint8Array {
     const { device } = this.#pty;
-    this.#readKeys();
-    const sliceUs = SLICE_NS / NS_PER_US;
     const parts: Uint8Array[] = [];
     for (let count = device.read(); count > 0; count = device.read()) {
       parts.push(device.received.slice(0, count));
     }
-    this.#board.send(this.#line.pass(Buffer.concat(parts), sliceUs));
+    return Buffer.concat(parts);
+  }
+
+  #slice(bytes: Uint8Array): void {
+    const { device } = this.#pty;
+    this.#readKeys();
+    const sliceUs = SLICE_NS / NS_PER_US;
+    this.#board.send(this.#line.pass(bytes, sliceUs));
     this.#board.runUntil(this.#board.nowUs + sliceUs);
     const sent = this.#board.takeSent();
     if (sent.length > 0) device.write(sent, sent.length);

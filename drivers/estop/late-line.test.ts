@@ -1,5 +1,5 @@
-// Bytes for a chip whose time stood still: whole frames are left out, the oldest first, one for each
-// period, and nothing else is.
+// Bytes for a chip whose time stood still: whole frames are left out, the oldest first, one for
+// each period, and nothing else is.
 
 import { expect, test } from "bun:test";
 import { LateLine } from "./late-line.ts";

@@ -65,14 +65,16 @@ class Watched {
     );
   }
 
-  tell(mode: number, cause = 0, problem = 0, stopMs = 300): this {
+  tell(mode: number, cause = 0, problem = 0, lastBad = 0): this {
     const { record } = this.#status;
     record.fill(0);
     record[EstopStatusSlot.heard] = 1;
     record[EstopStatusSlot.mode] = mode;
     record[EstopStatusSlot.cause] = cause;
     record[EstopStatusSlot.problem] = problem;
-    record[EstopStatusSlot.stopMs] = stopMs;
+    record[EstopStatusSlot.stopMs] = 300;
+    record[EstopStatusSlot.lastBad] = lastBad;
+    record[EstopStatusSlot.outputs] = mode === EstopMode.Armed && lastBad === 0 ? 3 : 0;
     this.#status.publish();
     this.watch.poll();
     return this;
@@ -97,13 +99,14 @@ test("mode, cause and problem are told once each time they change, and a board h
   watched.tell(EstopMode.Armed, 0, 0);
   expect(watch.pressReset()).toBeUndefined();
   expect(watch.proveAgain().accepted).toBe(false);
-  watched.tell(EstopMode.Armed, 0, 0).tell(EstopMode.Tripped, 6, 4);
+  watched.tell(EstopMode.Armed, 0, 0).tell(EstopMode.Armed, 0, 0, 7).tell(EstopMode.Tripped, 6, 4);
   expect(watch.pressButton().accepted).toBe(false);
   expect(watch.proveAgain().accepted).toBe(true);
   expect(told).toEqual([
     "e-stop board: not heard yet",
     "e-stop board: WAIT_RESET by power_on",
     "e-stop board: ARMED",
+    "e-stop board: ARMED, outputs open: answers late",
     "e-stop board: TRIPPED by silence, proof_failed",
   ]);
 });

@@ -2,6 +2,7 @@
 // is emulated, and the goodbye at the end. It decides nothing: the chip and the supervisor do.
 
 import { EstopMode, estopCauseNames, estopModeNames } from "../contracts/estop-codes.ts";
+import { EstopOutput, estopVerdictNames } from "../contracts/estop-codes.ts";
 import { EstopStatusSlot } from "../contracts/estop-line.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { duration, NS_PER_MS, NS_PER_S } from "../contracts/units.ts";
@@ -23,13 +24,16 @@ const LEAVE_POLL_MS = 10;
 /** How long a board may be silent, and how often its proof test may fail in a row. */
 export const BOARD_PATIENCE = {
   silenceNsMax: BOARD_SILENCE_NS_MAX,
-  proofTriesMax: BOARD_PROOF_TRIES_MAX,
+  proofTryCountMax: BOARD_PROOF_TRIES_MAX,
 } as const;
 /**
  * An emulated board whose process is gone is known at once, by its line and its pipe; one that the
  * machine runs late is not dead, and its lateness spoils a proof test more often than noise does.
  */
-export const EMULATED_PATIENCE = { silenceNsMax: duration(NS_PER_S), proofTriesMax: 10 } as const;
+export const EMULATED_PATIENCE = {
+  silenceNsMax: duration(NS_PER_S),
+  proofTryCountMax: 10,
+} as const;
 /** A reset that the chip did not take is pressed anew after this. */
 const PRESS_NS = NS_PER_S;
 
@@ -136,8 +140,13 @@ export class EstopWatch {
     const cause = record[EstopStatusSlot.cause]!;
     const isHeard = record[EstopStatusSlot.heard] === 1;
     const by = cause === 0 ? "" : ` by ${estopCauseNames[cause]}`;
+    const isHeldOpen =
+      record[EstopStatusSlot.mode] === EstopMode.Armed &&
+      (record[EstopStatusSlot.outputs]! & EstopOutput.Both) !== EstopOutput.Both;
+    const bad = estopVerdictNames[record[EstopStatusSlot.lastBad]!];
+    const open = isHeldOpen ? `, outputs open: answers ${bad}` : "";
     const trouble = problem === EstopProblem.None ? "" : `, ${estopProblemNames[problem]}`;
-    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${trouble}`;
+    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${open}${trouble}`;
   }
 
   /** Shown all run. */

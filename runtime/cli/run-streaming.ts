@@ -36,7 +36,7 @@ import { RunWatch } from "./run-watch.ts";
 const POLL_MS = 20;
 /** A robot that is not at rest this long after a stop was asked is left to its driver. */
 const REST_MS_MAX = 1_500;
-/** Looks of this thread without any new tick after which control is hung: two seconds of looking. */
+/** Looks of this thread without a new tick after which control is hung: two seconds of looking. */
 const TICKLESS_POLLS_MAX = 100;
 /** Ticks kept for a dump: two seconds at 200 Hz. */
 const FLIGHT_TICKS = 400;

@@ -58,7 +58,7 @@ test("while the e-stop is about to cut the robot brakes within its limits", () =
   for (const [at, way] of ways.entries()) expect(way).toBeLessThanOrEqual(ways[at - 1] ?? 1);
 });
 
-test("a latched fault that says that the robot doesn't obey is told to the e-stop, no other is", () => {
+test("a latched fault of a robot that doesn't obey is told to the e-stop, no other is", () => {
   const told = (fault: Fault): readonly boolean[] => {
     const rig = new Rig();
     rig.tick();

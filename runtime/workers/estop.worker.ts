@@ -32,7 +32,7 @@ const link = new EstopLink({
   stopNsMin: estop.stopNsMin,
   silenceNsMax: estop.silenceNsMax,
   startNsMax: robot.supervisor.startTimeoutNs,
-  proofTriesMax: estop.proofTriesMax,
+  proofTryCountMax: estop.proofTryCountMax,
   cutsOnFault: robot.powerCut === "safe",
   nowNs: clock.nowNs(),
 });

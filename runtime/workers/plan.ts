@@ -34,7 +34,7 @@ export type EstopPlan = {
   /** Without a status for so long its line is dead. */
   readonly silenceNsMax: Duration;
   /** Proof tests that may fail in a row. */
-  readonly proofTriesMax: number;
+  readonly proofTryCountMax: number;
 };
 
 /** What a run is asked to do. Plain data: it crosses to every Worker. */
