@@ -2,6 +2,8 @@
 // a machine does that has no time for it; sends it into an endless loop; ends it without a word.
 // The program knows nothing of it, so nothing of it ships. x86-64, where a parent may trace.
 //
+// It takes a thread only while that waits in a system call: one held in the middle of its work may
+// hold a lock of the whole process, of the compiler for one, which then stops every other thread.
 // A process that was traced goes on by itself when this one ends.
 
 import { dlopen, ptr } from "bun:ffi";
@@ -29,6 +31,11 @@ const NO_SYSCALL = -1n;
 const SYS_EXIT = 60n;
 const LOOP = Buffer.from([0xeb, 0xfe]); // jmp to itself
 const SYSCALL = Buffer.from([0x0f, 0x05]);
+
+/** System calls in which a thread waits: polls and sleeps. */
+const WAITS: readonly bigint[] = [7n, 35n, 230n, 232n, 271n, 281n, 441n];
+const TRIES_MAX = 5_000;
+const TRY_MS = 1;
 
 const nothing = null as unknown as Pointer;
 
@@ -60,7 +67,6 @@ export class ThreadBreaker {
   #sendTo(name: string, code: Buffer, registers: Readonly<Record<number, bigint>>): void {
     const address = this.#find(code);
     const id = this.#seize(name);
-    this.#ask(PTRACE_GETREGS, id, ptr(this.#registers));
     for (const [at, value] of Object.entries(registers)) this.#registers[Number(at)] = value;
     this.#registers[ORIGINAL_RAX] = NO_SYSCALL; // what it waits in is not begun anew
     this.#registers[RIP] = BigInt(address);
@@ -68,13 +74,20 @@ export class ThreadBreaker {
     this.#ask(PTRACE_DETACH, id, nothing);
   }
 
+  /** Stops the thread in a wait, its registers read. */
   #seize(name: string): number {
     const id = this.#threadId(name);
-    this.#ask(PTRACE_SEIZE, id, nothing);
-    this.#ask(PTRACE_INTERRUPT, id, nothing);
-    const found = waitpid(id, ptr(this.#status), WAIT_ALL);
-    if (found !== id) throw new Error(`Cannot hold the thread ${name}: it did not stop`);
-    return id;
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      this.#ask(PTRACE_SEIZE, id, nothing);
+      this.#ask(PTRACE_INTERRUPT, id, nothing);
+      const found = waitpid(id, ptr(this.#status), WAIT_ALL);
+      if (found !== id) throw new Error(`Cannot hold the thread ${name}: it did not stop`);
+      this.#ask(PTRACE_GETREGS, id, ptr(this.#registers));
+      if (WAITS.includes(this.#registers[ORIGINAL_RAX]!)) return id;
+      this.#ask(PTRACE_DETACH, id, nothing);
+      Bun.sleepSync(TRY_MS);
+    }
+    throw new Error(`Cannot hold the thread ${name}: it never waits`);
   }
 
   #ask(request: number, id: number, data: Pointer): void {
