@@ -153,7 +153,11 @@ test("what ends or hangs anything else cuts nothing, and SIGTERM says goodbye", 
   await eachBeside(REPEATS, async (index) => {
     const run = new KillRun(portOf(index), "--json", "--policy", fixturePolicies.stormsMain);
     writeFileSync(join(run.scratch.stateFolder, "holdfast"), ""); // no folder can be made there
-    await takeAll(run).finally(() => run.close());
+    try {
+      await takeAll(run);
+    } finally {
+      await run.close();
+    }
   });
   for (const id of ids) {
     const heldCount = held.get(id) ?? 0;

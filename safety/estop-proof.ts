@@ -115,7 +115,7 @@ export class EstopProofCheck {
     if (count > 0) this.#sentNs = nowNs;
     const isShort = this.#isSettled && this.#quietTicks >= TOP_UP_TICKS;
     if (isShort) this.#badSentCount = Math.min(this.#countedCount, this.#badSentCount);
-    if (this.#stepTicks < RETRY_TICKS || this.#step >= EstopProof.Silence) return;
+    if (this.#stepTicks < RETRY_TICKS || this.#step >= EstopProof.Burst) return;
     this.#beginStep();
   }
 
