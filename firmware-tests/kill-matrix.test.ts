@@ -21,7 +21,7 @@ const REPEATS = isLong ? 20 : 3;
 const BESIDE = 2;
 const FIRST_PORT = 28_300;
 const BLOCKED_MS = 3_000;
-setDefaultTimeout(isLong ? 1_800_000 : 120_000);
+setDefaultTimeout(isLong ? 3_600_000 : 240_000);
 
 /** How a row that cuts is brought about, and whether the process lives to see its drives go. */
 type Injury = {

@@ -10,6 +10,8 @@ import { ProgramRun, reportOf, Scratch } from "./process.ts";
 import type { Ended } from "./process.ts";
 
 export const T_WD_US = 100_000;
+/** A start and all that is done to it, on a machine that does ten other things. */
+const HANG_MS = 180_000;
 const BOTH = 3;
 const POLL_MS = 10;
 const POLLS_MAX = 3_000;
@@ -22,7 +24,7 @@ export class KillRun {
   /** `port` is the first for its page; `more` are arguments of `run`. */
   constructor(port: number, ...more: readonly string[]) {
     const args = ["run", "--estop", "emulated", "--task", "none", "--port", `${port}`, ...more];
-    this.program = new ProgramRun(args, { scratch: this.scratch });
+    this.program = new ProgramRun(args, { scratch: this.scratch, hangMs: HANG_MS });
   }
 
   /** Waits until the outputs are closed, the drives have power and the run moves. */
