@@ -16,7 +16,7 @@ const BURST_ANSWERS = 4;
 const BURST_COUNTS: readonly number[] = [BURST_ANSWERS, BURST_ANSWERS, 1];
 const BURST_TICKS = BURST_COUNTS.length;
 /** After a burst nothing is sent until its echo came or it counts as lost. */
-const BURST_PAUSE_TICKS = 20;
+const BURST_PAUSE_TICKS = 10;
 /** A burst may go over the limit by this many. */
 const EARLY_COUNT_MAX = BURST_COUNTS.reduce((sum, count) => sum + count, 0);
 const WRONG_COUNT = 5;
