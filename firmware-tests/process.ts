@@ -92,6 +92,8 @@ export type LaunchOptions = {
   readonly cwd?: string;
   /** Whether file descriptor 0 is closed altogether, instead of empty. */
   readonly stdinClosed?: boolean;
+  /** When it counts as hung, where a case takes longer than a few seconds. */
+  readonly hangMs?: number;
 };
 
 export class ProgramRun {
@@ -114,7 +116,7 @@ export class ProgramRun {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: HANG_MS,
+      timeout: options.hangMs ?? HANG_MS,
       killSignal: "SIGKILL",
     });
     this.pid = this.#child.pid;

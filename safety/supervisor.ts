@@ -12,7 +12,8 @@ import { Reason } from "../runtime/contracts/reason.ts";
 import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
-import { countsAtRest, FAULT_COUNT, Fault, faultMask, faultOfReason, faultRows } from "./faults.ts";
+import { countsAtRest, disobedienceMask, FAULT_COUNT, Fault, faultMask } from "./faults.ts";
+import { faultOfReason, faultRows } from "./faults.ts";
 import type { FaultRow } from "./faults.ts";
 import { CUE_COUNT, Cue, nextMode } from "./supervisor-table.ts";
 
@@ -149,6 +150,11 @@ export class Supervisor {
   /** The fault behind the latch; -1 when nothing is latched. */
   get latchedBy(): Fault | -1 {
     return this.#latchedBy;
+  }
+
+  /** Latched by a fault that says that the robot doesn't do what it is told. */
+  get wantsCut(): boolean {
+    return this.#latchedBy !== NO_FAULT && (disobedienceMask & (1 << this.#latchedBy)) !== 0;
   }
 
   /** How long a fault has lasted in this phase, less what was forgiven. */

@@ -7,6 +7,7 @@ import type { Evidence } from "../contracts/evidence.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
+import { LifecycleState } from "../../hal/robot.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
 import { AskWord } from "../shm/ask-word.ts";
@@ -18,7 +19,9 @@ import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../wor
 import { SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { EstopEmulator } from "./estop-emulator.ts";
-import { EstopWatch, stopNsMinOf } from "./estop-watch.ts";
+import { BOARD_PATIENCE, EMULATED_PATIENCE, emulatedStopMs, EstopWatch } from "./estop-watch.ts";
+import { stopNsMinOf } from "./estop-watch.ts";
+import type { EstopFacts } from "./estop-watch.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
@@ -32,6 +35,8 @@ import { RunWatch } from "./run-watch.ts";
 
 /** How often the records are drained: far more often than their rings fill. */
 const POLL_MS = 20;
+/** Looks of this thread without a new tick after which control is hung: two seconds of looking. */
+const TICKLESS_POLLS_MAX = 100;
 /** Ticks kept for a dump: two seconds at 200 Hz. */
 const FLIGHT_TICKS = 400;
 const JPEG_QUALITY_PERCENT = 80;
@@ -40,11 +45,13 @@ const LOADING = "loading physics and threads: this takes some seconds";
 
 export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
   const { estop } = options;
-  const emulator = estop.kind === "emulated" ? await EstopEmulator.start() : undefined;
-  const path = estop.kind === "board" ? estop.path : emulator?.path;
+  const isEmulated = estop.kind === "emulated";
   const stopNsMin = stopNsMinOf(options.plan.robot);
+  const emulator = isEmulated ? await EstopEmulator.start(emulatedStopMs(stopNsMin)) : undefined;
+  const path = estop.kind === "board" ? estop.path : emulator?.path;
   const enablePath = emulator?.enablePath;
-  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin };
+  const patience = isEmulated ? EMULATED_PATIENCE : BOARD_PATIENCE;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, ...patience };
   const plan = { ...options.plan, estop: opened };
   try {
     return await new StreamingRun({ ...options, plan }, hooks, emulator).go();
@@ -77,6 +84,7 @@ class StreamingRun {
   #failure: string | undefined;
   #lastMode: number = Mode.Starting;
   readonly #rest: RestWatch;
+  #ticklessPolls = 0;
   #quitAsked = false;
   /** When the run ends by itself. */
   #endNs = Infinity;
@@ -102,7 +110,13 @@ class StreamingRun {
     this.#pictures = new ImageReader(arena.images("pictures"));
     this.#ask = new AskWord(arena.words("camera-ask"));
     this.#clock = new SystemClock(origin, duration(0), { stopped: false });
-    this.#estop = new EstopWatch(arena, options.estop, emulator, (text) => hooks.note(text));
+    this.#estop = new EstopWatch(
+      arena,
+      options,
+      emulator,
+      () => this.#estopFacts(),
+      (text) => hooks.note(text),
+    );
   }
 
   async go(): Promise<RunReport> {
@@ -167,7 +181,9 @@ class StreamingRun {
   }
 
   #poll(): void {
+    this.#ticklessPolls += 1;
     while (this.#ticks.takeInto(this.#tick)) {
+      this.#ticklessPolls = 0;
       this.#takeEvidence(this.#tick[TickSlot.nowNs]!);
       this.#watch.write(this.#tick);
       this.#flight.write(this.#tick);
@@ -178,6 +194,7 @@ class StreamingRun {
     this.#watch.estop = this.#estop.text;
     this.#robotStatus.take();
     this.#policyStatus.take();
+    if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
     const nowNs = this.#clock.nowNs();
     this.#notes.tell(nowNs);
     if (nowNs >= this.#endNs) this.#quit();
@@ -212,6 +229,16 @@ class StreamingRun {
     this.#quitAsked = true;
     this.#threads.cue(OperatorCue.Shutdown);
     setTimeout(() => this.#end(), this.#rest.restMsMax).unref();
+  }
+
+  #estopFacts(): EstopFacts {
+    this.#robotStatus.take();
+    const { record } = this.#robotStatus;
+    return {
+      nowNs: this.#clock.nowNs(),
+      isStarting: this.#lastMode === Mode.Starting,
+      isActive: record[RobotStatusSlot.lifecycle] === LifecycleState.Active,
+    };
   }
 
   #task(): RunReport["task"] {

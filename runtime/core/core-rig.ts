@@ -14,6 +14,7 @@ import type { SensorSnapshot } from "../contracts/sample.ts";
 import { StateLayout, StateSlot } from "../contracts/state.ts";
 import type { StateView } from "../contracts/state.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
+import { NO_ESTOP } from "../contracts/tick-signature.ts";
 import { instant, milliseconds } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { ControlCore } from "./core.ts";
@@ -47,6 +48,8 @@ export class Rig {
   readonly sent: { kind: string; reason: string; valueRad: number }[] = [];
   readonly published: { tick: number; epoch: number; mode: string; commandRad: number }[] = [];
   readonly cues: OperatorCue[] = [];
+  /** What each tick told the e-stop. */
+  readonly wantsCut: boolean[] = [];
   readonly chunks: ChunkView[] = [];
   readonly evidence = new EvidenceLog();
   readonly ticks = new FlightRecorder(1_000, tickSlotCount(1));
@@ -73,6 +76,10 @@ export class Rig {
       alive: { check: () => this.silentFaults },
       ticks: this.ticks,
       evidence: this.evidence,
+      estop: {
+        ...NO_ESTOP,
+        answer: (_signature, _mode, wantsCut) => void this.wantsCut.push(wantsCut),
+      },
       deadlineIsFault,
     });
     this.core.prime(instant(0));

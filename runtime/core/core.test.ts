@@ -364,20 +364,3 @@ test("with nothing asked the record shows the command in its place", () => {
   const { asked, command } = new TickView(rig.ticks.dump().at(-1)!, 1);
   expect([asked[0], command[0]]).toEqual([0.25, 0.25]);
 });
-
-test("while the e-stop holds the power off the command is where the robot is", () => {
-  const rig = new Rig();
-  rig.tick();
-  rig.silentFaults = 1 << Fault.EstopOpen;
-  rig.tick();
-  expect(rig.mode).toBe("FAULT_LATCHED");
-  for (const positionRad of [0.2, -0.4, -1.1]) {
-    rig.positionRad = positionRad;
-    rig.tick();
-    expect(rig.sent.at(-1)).toMatchObject({ kind: "hold", valueRad: positionRad });
-  }
-  rig.silentFaults = 0;
-  rig.positionRad = -1.15; // closed again: held from here on, as any robot at rest
-  rig.tick();
-  expect(rig.sent.at(-1)!.valueRad).toBe(-1.1);
-});

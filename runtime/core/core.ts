@@ -200,7 +200,7 @@ export class ControlCore {
     this.#lastReason = reason;
     this.#publish(this.tick);
     this.#writeRecord(reason, command, nowNs);
-    this.#estop.answer(this.#signature, this.supervisor.mode);
+    this.#estop.answer(this.#signature, this.supervisor.mode, this.supervisor.wantsCut);
     this.tick += 1;
   }
 

@@ -31,6 +31,10 @@ export type EstopPlan = {
   readonly enablePath: string | undefined;
   /** The shortest SS1-t that lets this robot come to rest. */
   readonly stopNsMin: Duration;
+  /** Without a status for so long its line is dead. */
+  readonly silenceNsMax: Duration;
+  /** Proof tests that may fail in a row. */
+  readonly proofTryCountMax: number;
 };
 
 /** What a run is asked to do. Plain data: it crosses to every Worker. */
