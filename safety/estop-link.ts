@@ -129,6 +129,9 @@ export class EstopLink {
   get faultBits(): number {
     if (this.#leaving) return 0;
     if (this.status.mode === EstopMode.Armed && this.problem === EstopProblem.None) return 0;
+    // SS1-t runs: the arm still has its power, to brake and to hold with. A person stopped it.
+    const isStopping = this.status.mode === EstopMode.Stopping;
+    if (isStopping && this.problem === EstopProblem.None) return 1 << Fault.OperatorStop;
     const isOpen = this.armedCount > 0 || this.problem !== EstopProblem.None;
     return 1 << (isOpen ? Fault.EstopOpen : Fault.EstopNotArmed);
   }

@@ -7,13 +7,18 @@ import type { EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
 
-/** Answers of a tick of the burst, as many as a small chip reads at once, and ticks of it. */
+/** Answers of a tick of the burst, as many as a small chip reads at once. */
 const BURST_ANSWERS = 4;
-const BURST_TICKS = 3;
+/**
+ * Answers of its ticks. Nine within 25 ms are one more than the chip takes, whatever came before;
+ * with the three single ones that may have, four too many: five would pass for the next step.
+ */
+const BURST_COUNTS: readonly number[] = [BURST_ANSWERS, BURST_ANSWERS, 1];
+const BURST_TICKS = BURST_COUNTS.length;
 /** After a burst nothing is sent until its echo came or it counts as lost. */
 const BURST_PAUSE_TICKS = 10;
 /** A burst may go over the limit by this many. */
-const EARLY_COUNT_MAX = BURST_ANSWERS * BURST_TICKS;
+const EARLY_COUNT_MAX = BURST_COUNTS.reduce((sum, count) => sum + count, 0);
 const WRONG_COUNT = 5;
 /** Before the five, silence until the burst has left its 25 ms, then good answers: a new count. */
 const SETTLE_TICKS = 7;
@@ -74,7 +79,8 @@ export class EstopProofCheck {
     if (this.#step === EstopProof.Five && this.#badSentCount >= WRONG_COUNT) return 0;
     if (this.#step !== EstopProof.Burst) return Math.min(earnedCount, 1);
     // The burst waits until control has heard that more answers are wanted.
-    return this.#isBurstDue && earnedCount === BURST_ANSWERS ? earnedCount : 0;
+    const isHeard = this.#isBurstDue && earnedCount === BURST_ANSWERS;
+    return isHeard ? BURST_COUNTS[this.#burstTicks]! : 0;
   }
 
   get sendsWrong(): boolean {

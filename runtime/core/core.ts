@@ -168,7 +168,8 @@ export class ControlCore {
       this.actions.voidActive(Evidence.RejectedStartMismatch, nowNs);
     }
     this.gate.reduceSpeed(this.supervisor.reducesMotion);
-    if (this.supervisor.powerless) this.gate.follow(this.state);
+    // A button leaves the power on while the arm brakes: only a command at rest begins anew.
+    if (this.supervisor.powerless && this.gate.atRest) this.gate.follow(this.state);
     if (this.supervisor.started) this.gate.rearm(this.state);
     if (this.supervisor.epochRaised) this.beginEpoch(nowNs);
   }
