@@ -59,7 +59,7 @@ async function sendAndLeave(server: ConsoleServer, request: string): Promise<voi
   socket.end();
 }
 
-test("an operator's page that goes away changes nothing, and a stop comes another way", async () => {
+test("an operator's page that goes away changes nothing, and a stop has other ways", async () => {
   const cell = healthy();
   const server = ConsoleServer.open(new CellHandle(cell), 0)!;
   try {
