@@ -153,6 +153,14 @@ export function attempts(loss: Loss, phaseIndex: number): Attempts {
   };
 }
 
+/** The mode after a reset of a cause that is still there. */
+export function modeAfterEarlyReset(loss: Loss, phaseIndex: number): string {
+  const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: Infinity });
+  cell.runUntil(TROUBLE_NS + LONG_MS * NS_PER_MS);
+  tryActs(cell, [[OperatorCue.Reset]]);
+  return modeNames[cell.core.supervisor.mode]!;
+}
+
 function movesWhileItLasts(loss: Loss, phaseIndex: number): boolean {
   const { Reset, Start } = OperatorCue;
   const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: Infinity });

@@ -5,7 +5,7 @@
 import { expect, test } from "bun:test";
 import { noteFigure } from "../figures.ts";
 import { PHASE_COUNT } from "./loss-cell.ts";
-import { attempts, goesOnByItself, measure } from "./loss-run.ts";
+import { attempts, goesOnByItself, measure, modeAfterEarlyReset } from "./loss-run.ts";
 import type { Measured } from "./loss-run.ts";
 import { losses } from "./losses.ts";
 import type { Loss, Rearm } from "./losses.ts";
@@ -71,4 +71,9 @@ test.each(losses)("$id: moves again by $rearm, and by nothing else", (loss) => {
     ...allowed[rearm],
   });
   expect(goesOnByItself(loss, ANY_PHASE)).toBe(rearm.startsWith("nobody"));
+});
+
+const latching = losses.filter(({ pathMs }) => pathMs.some(([mode]) => mode === "FAULT_LATCHED"));
+test.each(latching)("$id: a reset while it lasts is refused", (loss) => {
+  expect(modeAfterEarlyReset(loss, ANY_PHASE)).toBe("FAULT_LATCHED");
 });
