@@ -2,7 +2,12 @@
 // holds what the chip echoes against what was sent: the verdict, and how many bad answers came.
 // A step that passes with another echo, out of order or too soon fails the whole test.
 
-import { EstopOutput, EstopProof, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import {
+  EstopInput,
+  EstopOutput,
+  EstopProof,
+  EstopVerdict,
+} from "../runtime/contracts/estop-codes.ts";
 import type { EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
@@ -20,6 +25,7 @@ const BURST_PAUSE_TICKS = 10;
 /** A burst may go over the limit by this many. */
 const EARLY_COUNT_MAX = BURST_COUNTS.reduce((sum, count) => sum + count, 0);
 const WRONG_COUNT = 5;
+const READ_BACKS = EstopInput.ReadBackA | EstopInput.ReadBackB;
 /** Before the five, silence until the burst has left its 25 ms, then good answers: a new count. */
 const SETTLE_TICKS = 7;
 const SETTLED_TICKS = 10;
@@ -35,6 +41,8 @@ export class EstopProofCheck {
   #burstTicks = 0;
   #sentNs = 0;
   #hasCount = false;
+  /** Read-backs that were seen closed alone: a step that only passes shows none. */
+  #backBits = 0;
 
   /** The chip has entered PROOF. */
   begin(): void {
@@ -43,15 +51,20 @@ export class EstopProofCheck {
     this.#stepTicks = 0;
     this.#burstTicks = 0;
     this.#hasCount = false;
+    this.#backBits = 0;
   }
 
-  /** The last step was seen: nothing but the reset is missing. */
+  /** The last step was seen, and each contact alone: nothing but the reset is missing. */
   get isWhole(): boolean {
-    return this.#step >= EstopProof.CloseB;
+    return this.#step >= EstopProof.CloseB && this.#backBits === READ_BACKS;
   }
 
   /** A status in PROOF. False when the chip shows something else than was sent. */
   take(status: EstopStatus, nowNs: Instant): boolean {
+    const backBits = status.inputs & READ_BACKS;
+    if (backBits !== READ_BACKS && status.proofStep >= EstopProof.CloseA) {
+      this.#backBits |= backBits;
+    }
     const settles = this.#step === EstopProof.Five && this.#stepTicks < SETTLED_TICKS;
     if (!this.#hasCount || settles) this.#badCount = status.badCount;
     this.#hasCount = true;

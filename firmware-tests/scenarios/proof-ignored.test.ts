@@ -15,7 +15,8 @@ import { EstopCell } from "./estop-cell.ts";
 setDefaultTimeout(60_000); // each compiles a core
 
 /** How far the chip's status grid lies before the host's. */
-const LEADS_US = Array.from({ length: isLong ? 50 : 5 }, (_, at) => at * (isLong ? 100 : 1_000));
+const EVERY_US = Array.from({ length: 50 }, (_, at) => at * 100);
+const SOME_US = isLong ? EVERY_US : EVERY_US.filter((leadUs) => leadUs % 1_000 === 0);
 /** Three proof tests that time out after three seconds each, and more. */
 const WHOLE_PERIODS = 2_200;
 /** One proof test and what follows it. */
@@ -36,7 +37,7 @@ function everRuns(cell: EstopCell, periods: number): boolean {
 const chipTest = test.skipIf(!hasHostCompiler);
 
 chipTest("the whole firmware passes its proof test at every phase, and the run begins", () => {
-  for (const leadUs of LEADS_US) {
+  for (const leadUs of EVERY_US) {
     const cell = new EstopCell(new CoreBench(), leadUs);
     expect([leadUs, everRuns(cell, SHORT_PERIODS)]).toEqual([leadUs, true]);
     cell.bench.close();
@@ -46,8 +47,10 @@ chipTest("the whole firmware passes its proof test at every phase, and the run b
 for (const breakage of breakages) {
   chipTest(`a chip that ${breakage.name} never lets a run begin`, () => {
     const library = brokenLibrary(breakage);
+    // A step that only passes is short: a status falls into it at few phases.
+    const leadsUs = breakage.name.includes("close") ? EVERY_US : SOME_US;
     const benchOf = () => new CoreBench(undefined, 0, library);
-    const ran = LEADS_US.filter((leadUs) =>
+    const ran = leadsUs.filter((leadUs) =>
       everRuns(new EstopCell(benchOf(), leadUs), SHORT_PERIODS),
     );
     expect(ran).toEqual([]);
@@ -60,7 +63,7 @@ for (const breakage of breakages) {
       case: breakage.name,
       measured: `0 runs begun, problem ${cell.link.problem}`,
       limit: "0",
-      tries: `${LEADS_US.length} phases`,
+      tries: `${leadsUs.length} phases`,
     });
   });
 }
