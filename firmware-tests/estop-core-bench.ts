@@ -37,6 +37,7 @@ export class CoreBench implements EstopBench {
   switchBits = SWITCHES_AT_REST;
   readonly #config: EstopConfig;
   readonly #startUs: number;
+  readonly #library: string;
   #core: EstopCore;
   #boots = 1;
   #nowUs = 0;
@@ -46,7 +47,8 @@ export class CoreBench implements EstopBench {
   #toHost: TimedByte[] = [];
 
   /** `startUs` is what the chip's 32-bit counter shows at boot. */
-  constructor(config: EstopConfig = SHIPPED, startUs = 0) {
+  constructor(config: EstopConfig = SHIPPED, startUs = 0, library = hostLibrary(false)) {
+    this.#library = library;
     this.#config = config;
     this.#startUs = startUs;
     this.#core = this.#boot("power_on");
@@ -102,8 +104,7 @@ export class CoreBench implements EstopBench {
 
   #boot(cause: BenchReset): EstopCore {
     const nonce = Math.imul(this.#boots, 0x9e37_79b1) >>> 0;
-    const library = hostLibrary(false);
-    return new EstopCore(library, this.#config, NO_KEY, nonce, causes[cause], this.#chipUs());
+    return new EstopCore(this.#library, this.#config, NO_KEY, nonce, causes[cause], this.#chipUs());
   }
 
   #chipUs(): number {

@@ -2,7 +2,12 @@
 // holds what the chip echoes against what was sent: the verdict, and how many bad answers came.
 // A step that passes with another echo, out of order or too soon fails the whole test.
 
-import { EstopOutput, EstopProof, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import {
+  EstopInput,
+  EstopOutput,
+  EstopProof,
+  EstopVerdict,
+} from "../runtime/contracts/estop-codes.ts";
 import type { EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
@@ -22,6 +27,7 @@ const EARLY_COUNT_MAX = BURST_COUNTS.reduce((sum, count) => sum + count, 0);
 const WRONG_COUNT = 5;
 /** Of the five, what the chip has not counted after so many ticks of silence is sent again. */
 const TOP_UP_TICKS = 12;
+const READ_BACKS = EstopInput.ReadBackA | EstopInput.ReadBackB;
 /** Before the five: silence until the burst has left its 25 ms, then good answers. */
 const SETTLE_TICKS = 7;
 /** A step whose frames were lost on the line is tried anew after this: echoes take two ticks. A
@@ -44,6 +50,8 @@ export class EstopProofCheck {
   #hasCount = false;
   /** The five may be sent: nothing of the burst counts any more. */
   #isSettled = false;
+  /** Read-backs that were seen closed alone: a step that only passes shows none. */
+  #backBits = 0;
 
   /** The chip has entered PROOF. */
   begin(): void {
@@ -51,6 +59,7 @@ export class EstopProofCheck {
     this.#beginStep();
     this.#burstTicks = 0;
     this.#hasCount = false;
+    this.#backBits = 0;
   }
 
   /** A step begins, or is tried anew. */
@@ -60,13 +69,17 @@ export class EstopProofCheck {
     this.#isSettled = false;
   }
 
-  /** The last step was seen: nothing but the reset is missing. */
+  /** The last step was seen, and each contact alone: nothing but the reset is missing. */
   get isWhole(): boolean {
-    return this.#step >= EstopProof.CloseB;
+    return this.#step >= EstopProof.CloseB && this.#backBits === READ_BACKS;
   }
 
   /** A status in PROOF. False when the chip shows something else than was sent. */
   take(status: EstopStatus, nowNs: Instant): boolean {
+    const backBits = status.inputs & READ_BACKS;
+    if (backBits !== READ_BACKS && status.proofStep >= EstopProof.CloseA) {
+      this.#backBits |= backBits;
+    }
     if (this.#step === EstopProof.Five && !this.#isSettled) {
       this.#badCount = status.badCount;
       this.#isSettled = this.#stepTicks > SETTLE_TICKS && status.failCount === 0;
