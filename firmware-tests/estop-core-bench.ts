@@ -36,6 +36,7 @@ export class CoreBench implements EstopBench {
   readonly relays = new RelayPair();
   switchBits = SWITCHES_AT_REST;
   readonly #config: EstopConfig;
+  readonly #key: Uint8Array | null;
   readonly #startUs: number;
   #core: EstopCore;
   #boots = 1;
@@ -45,10 +46,11 @@ export class CoreBench implements EstopBench {
   #toChip: TimedByte[] = [];
   #toHost: TimedByte[] = [];
 
-  /** `startUs` is what the chip's 32-bit counter shows at boot. */
-  constructor(config: EstopConfig = SHIPPED, startUs = 0) {
+  /** `startUs` is what the chip's 32-bit counter shows at boot; with a key it is a keyed build. */
+  constructor(config: EstopConfig = SHIPPED, startUs = 0, key: Uint8Array | null = null) {
     this.#config = config;
     this.#startUs = startUs;
+    this.#key = key;
     this.#core = this.#boot("power_on");
   }
 
@@ -102,8 +104,9 @@ export class CoreBench implements EstopBench {
 
   #boot(cause: BenchReset): EstopCore {
     const nonce = Math.imul(this.#boots, 0x9e37_79b1) >>> 0;
-    const library = hostLibrary(false);
-    return new EstopCore(library, this.#config, NO_KEY, nonce, causes[cause], this.#chipUs());
+    const library = hostLibrary(this.#key !== null);
+    const key = this.#key ?? NO_KEY;
+    return new EstopCore(library, this.#config, key, nonce, causes[cause], this.#chipUs());
   }
 
   #chipUs(): number {

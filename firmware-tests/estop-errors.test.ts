@@ -84,7 +84,8 @@ function chipCodec(name: string, keyed: boolean, hexes: readonly string[]): Code
     wires: hexes.map(bytesOf),
     flipAll: (wire, flipCount) => withCore((core) => core.flipAll(wire, flipCount)),
     flipRandom: (wire, seed) => withCore((core) => core.flipRandom(wire, RANDOM_COUNT, seed)),
-    burstAll: (wire) => withCore((core) => core.burstAll(wire, keyed ? BURST_BITS_BRIEF : BURST_BITS)),
+    burstAll: (wire) =>
+      withCore((core) => core.burstAll(wire, keyed ? BURST_BITS_BRIEF : BURST_BITS)),
     burstRandom: (wire, seed) => withCore((core) => core.burstRandom(wire, RANDOM_COUNT, seed)),
     noise: (_, seed) => withCore((core) => core.noise(RANDOM_COUNT, seed)),
   };

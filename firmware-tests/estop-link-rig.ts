@@ -34,11 +34,11 @@ export class LinkRig {
   #tick = 0;
   #us: number;
 
-  constructor(bench: EstopBench = new CoreBench(), stopMs = 300) {
+  constructor(bench: EstopBench = new CoreBench(), stopMs = 300, key: Uint8Array | null = null) {
     this.bench = bench;
     this.#us = bench.nowUs;
     const stopNsMin = duration(stopMs * 1e6);
-    this.link = new EstopLink({ stopNsMin, nowNs: instant(bench.nowUs * 1e3) });
+    this.link = new EstopLink({ stopNsMin, key, nowNs: instant(bench.nowUs * 1e3) });
     this.wire = new Uint8Array(this.link.wireSizeBytesMax);
   }
 

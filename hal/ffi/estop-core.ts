@@ -22,6 +22,7 @@ const symbols = {
   host_burst_all: { args: ["ptr", "ptr", "u8", "u8"], returns: "u32" },
   host_burst_random: { args: ["ptr", "ptr", "u8", "u32", "u32"], returns: "u32" },
   host_noise: { args: ["ptr", "u32", "u32"], returns: "u32" },
+  host_forge: { args: ["ptr", "ptr", "u8", "u32", "u32"], returns: "u32" },
   host_soak: { args: ["ptr", "u32", "u32", "u32", "u32", "u32"], returns: "u32" },
 } as const;
 
@@ -163,6 +164,13 @@ export class EstopCore {
   /** How many of `roundCount` frames of random bytes count as intact. */
   noise(roundCount: number, seed: number): number {
     return this.#library.symbols.host_noise(this.#handle, roundCount, seed);
+  }
+
+  /** How many of `roundCount` copies of a keyed answer, with random tags, aren't forged by name. */
+  forge(wire: Uint8Array, roundCount: number, seed: number): number {
+    this.#received.set(wire);
+    const { symbols: c } = this.#library;
+    return c.host_forge(this.#handle, this.#receivedAddress, wire.length, roundCount, seed);
   }
 
   /**

@@ -47,7 +47,8 @@ export async function runStreaming(options: RunOptions, hooks: RunHooks): Promis
   const path = estop.kind === "board" ? estop.path : emulator?.path;
   const stopNsMin = stopNsMinOf(options.plan.robot);
   const enablePath = emulator?.enablePath;
-  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin };
+  const key = estop.kind === "board" ? estop.key : undefined;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, key };
   const plan = { ...options.plan, estop: opened };
   try {
     return await new StreamingRun({ ...options, plan }, hooks, emulator).go();

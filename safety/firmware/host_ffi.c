@@ -48,6 +48,8 @@ uint32_t host_burst_all(const host_t* self, const uint8_t* wire, uint8_t size, u
 uint32_t host_burst_random(const host_t* self, const uint8_t* wire, uint8_t size, uint32_t rounds,
                            uint32_t seed);
 uint32_t host_noise(const host_t* self, uint32_t rounds, uint32_t seed);
+uint32_t host_forge(const host_t* self, const uint8_t* wire, uint8_t size, uint32_t rounds,
+                    uint32_t seed);
 uint32_t host_soak(host_t* self, uint32_t beats, uint32_t seed, uint32_t lost_of,
                    uint32_t jitter_us, uint32_t now_us);
 
@@ -272,6 +274,28 @@ uint32_t host_noise(const host_t* const self, const uint32_t rounds, const uint3
         if (is_intact(self, wire, WIRE_BYTES)) { intact++; }
     }
     return intact;
+}
+
+/// How many of `rounds` copies of a keyed answer, each with a random tag under a right CRC, are
+/// anything but forged. An unkeyed core has no tag, and forges nothing.
+uint32_t host_forge(const host_t* const self, const uint8_t* const wire, const uint8_t size,
+                    const uint32_t rounds, const uint32_t seed)
+{
+    uint32_t state = seed;
+    uint32_t other = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        estop_decoder_t decoder = {0};
+        estop_answer_t  answer;
+        for (uint8_t at = 0; at + 1u < size; at++) { (void) estop_decode_byte(&decoder, wire[at]); }
+        for (uint32_t at = ESTOP_ANSWER_BYTES - ESTOP_TAG_BYTES; at < ESTOP_ANSWER_BYTES; at++) {
+            decoder.frame[at] = (uint8_t) (draw(&state) >> 24);
+        }
+        estop_put_u32(decoder.frame + 8, estop_frame_crc(decoder.frame, ESTOP_ANSWER_BYTES));
+        const estop_verdict_t verdict =
+            estop_take_answer(&decoder, self->config.key, &answer);
+        if (verdict != ESTOP_VERDICT_FORGED) { other++; }
+    }
+    return other;
 }
 
 /// A healthy host in virtual time: a tick each 5 ms plus up to `jitter_us`, one frame in `lost_of`
