@@ -1,5 +1,5 @@
-// The firmware's core on this machine, where it is quick: the vectors of the codec, false trips over
-// many beats, and the constants that no shipped board has.
+// The firmware's core on this machine, where it is quick: the vectors of the codec, false trips
+// over many beats, and the constants that no shipped board has.
 
 import { expect, test } from "bun:test";
 import { EstopCore, EstopView } from "../hal/ffi/estop-core.ts";

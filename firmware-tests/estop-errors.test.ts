@@ -1,9 +1,9 @@
 // What a line can do to a frame, against both codecs and both directions: flipped bits, bursts,
-// noise. Nothing of it may be intact, so nothing has to be noticed later. Then the errors that leave
-// a frame intact, against the chip's core: each is refused under its own name, 10^6 times.
+// noise. Nothing of it may be intact, so nothing has to be noticed later. Then the errors that
+// leave a frame intact, against the chip's core: each is refused under its own name, 10^6 times.
 //
-// Bursts have every pattern up to 16 bits (12 on the slower codecs, 16 in the long run); the long run
-// tries noise and random errors 100 times as often, on every vector.
+// Bursts have every pattern up to 16 bits (12 on the slower codecs, 16 in the long run); the long
+// run tries noise and random errors 100 times as often, on every vector.
 
 import { expect, test } from "bun:test";
 import type { EstopCore } from "../hal/ffi/estop-core.ts";
@@ -134,7 +134,7 @@ for (const codec of codecs) {
   );
 
   codecTest(
-    `${codec.name}: none of ${RANDOM_COUNT} with up to 5 flipped bits, a burst of up to 32, or noise`,
+    `${codec.name}: none of ${RANDOM_COUNT} with up to 5 flips, bursts of up to 32, or noise`,
     () => {
       for (const [index, wire] of codec.wires.entries()) {
         if (index > 0 && !isLong) break;
@@ -148,7 +148,7 @@ for (const codec of codecs) {
   );
 }
 
-/** What one flipped bit changes in the sum of a frame, by bit, each worked out one bit at a time. */
+/** What one flipped bit changes in the sum of a frame, by bit, each worked out bit by bit. */
 function syndromes(sizeBytes: number): number[] {
   const sum = (frame: Uint8Array): number => {
     let crc = 0;

@@ -52,8 +52,8 @@ function flipPattern(wire: Uint8Array, bit: number, pattern: number): void {
 }
 
 /**
- * How many of all frames with one burst of up to `bitCountMax` bits are intact: each place, and each
- * pattern that begins with a flipped bit.
+ * How many of all frames with one burst of up to `bitCountMax` bits are intact: each place, and
+ * each pattern that begins with a flipped bit.
  */
 export function burstAll(wire: Uint8Array, bitCountMax: number, isIntact: IsIntact): number {
   const bitCount = wire.length * 8;

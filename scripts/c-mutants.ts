@@ -1,8 +1,7 @@
-// Makes mutants of a C source file: each differs from it in one operator, constant, condition or
-// statement. It reads tokens and no syntax tree, and relies on the formatter: an operator between
-// two values stands between two spaces, a statement on lines of its own. Comments, preprocessor
-// lines and declarations without a value are left alone. A mutant that does not compile, or compiles
-// to the same code, is for the runner to drop.
+// Makes mutants of a C source file: each differs from it in one operator, number, condition,
+// result or statement. It reads tokens and no syntax tree, and relies on the formatter: an operator
+// between two values stands between two spaces. Comments, preprocessor lines and types stay. A
+// mutant that does not compile, or compiles to the same code, is for the runner to drop.
 
 import type { Mutant } from "./mutants.ts";
 
@@ -35,8 +34,13 @@ const OPERATOR = / (<<|>>|<=|>=|==|!=|&&|\|\||\+=|-=|\|=|\^=|[<>+\-*%&|^]) /g;
 const NUMBER = /(?<![\w.])(0x[0-9A-Fa-f]+|\d+)(u?)(?![\w.])/g;
 const NEGATION = /(?<=[ (])[!~](?=[\w(])/g;
 const CONDITION = /\bif \((.*?)\) (?:\{|return)/gs;
-const STATEMENT =
-  /(?<=[{;}]\s+)(?!(?:const|static|for|if|switch|case|default|return)\b|\w+_t\b)([\w*][^;{}]*(?:=|\(|\+\+|--)[^;{}]*;)/g;
+const NO_STATEMENT = ["const", "static", "for", "if", "switch", "case", "default", "return"];
+const STATEMENT = new RegExp(
+  // After the end of another or the start of a block, no declaration, and with an effect.
+  `(?<=[{;}]\\s+)(?!(?:${NO_STATEMENT.join("|")})\\b|\\w+_t\\b)` +
+    String.raw`([\w*][^;{}]*(?:=|\(|\+\+|--)[^;{}]*;)`,
+  "g",
+);
 const RETURN = /\breturn (?!0u?;|false;)([^;]+);/g;
 
 type Edit = { readonly from: number; readonly until: number; readonly to: string };

@@ -26,7 +26,8 @@ const DEFAULT_TESTS = "safety/ runtime/core/";
 /** The quickest first: most mutants need no more than the first. */
 const FIRMWARE_TESTS: readonly (readonly string[])[] = [
   ["firmware-tests/estop-behaviour.test.ts", "-t", "core "],
-  ["firmware-tests/estop-core.test.ts", "firmware-tests/estop-keyed.test.ts"],
+  ["firmware-tests/estop-core.test.ts", "firmware-tests/estop-edges.test.ts"],
+  ["firmware-tests/estop-keyed.test.ts"],
   ["firmware-tests/estop-model.test.ts"],
 ];
 const LIBRARIES = ["libestop.so", "libestop_keyed.so"];

@@ -22,7 +22,7 @@ export function readEstopKey(path: string): Uint8Array {
     throw refused(path, "a file of mode 0600", `${mode}: chmod 600 ${path}`);
   }
   if (status.size > FILE_SIZE_BYTES_MAX) throw wrongText(path, `${status.size} bytes`);
-  const text = textOf(path).replace(/\r?\n$/, "");
+  const text = textOf(path).replace(/\n$/, "");
   if (!/^[0-9a-f]*$/i.test(text)) throw wrongText(path, "other characters");
   if (text.length !== DIGIT_COUNT) throw wrongText(path, `${text.length} digits`);
   return Uint8Array.from(Buffer.from(text, "hex"));

@@ -215,8 +215,8 @@ static void flip_pattern(uint8_t* const wire, const uint32_t bit, const uint32_t
     }
 }
 
-/// How many of all frames with one burst of up to `bits_max` bits, at most 31, in every place and with every
-/// pattern between its first and last flipped bit, are taken for intact.
+/// How many of all frames with one burst of up to `bits_max` bits, at most 31, are taken for
+/// intact: in every place, and with every pattern that begins with a flipped bit.
 uint32_t host_burst_all(const host_t* const self, const uint8_t* const wire, const uint8_t size,
                         const uint8_t bits_max)
 {
