@@ -29,6 +29,7 @@ const FIRMWARE_TESTS: readonly (readonly string[])[] = [
   ["firmware-tests/estop-core.test.ts", "firmware-tests/estop-edges.test.ts"],
   ["firmware-tests/estop-keyed.test.ts"],
   ["firmware-tests/estop-model.test.ts"],
+  ["firmware-tests/estop-fuzz.test.ts", "-t", "random scripts"],
 ];
 const LIBRARIES = ["libestop.so", "libestop_keyed.so"];
 const BASELINE_SECONDS_MAX = 300;
