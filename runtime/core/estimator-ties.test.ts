@@ -1,5 +1,5 @@
-// Sources that are equally old: the state names the first of them, in the profile's order, and takes
-// nothing from the others but their joints.
+// Sources that are equally old: the state names the first of them, in the profile's order, and
+// takes nothing from the others but their joints.
 
 import { expect, test } from "bun:test";
 import { testJoint, testProfile } from "../../safety/fixture.ts";
