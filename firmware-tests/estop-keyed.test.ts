@@ -47,6 +47,17 @@ for (const [name, chipKey, hostKey] of strangers) {
   });
 }
 
+chipTest("a line that was silent and then speaks without tags has another key", () => {
+  const rig = keyedRig(vectorKey, vectorKey).arm();
+  rig.isDeaf = true;
+  rig.run(12);
+  expect(rig.link.problem).toBe(EstopProblem.Silent);
+  rig.isDeaf = false;
+  rig.hears = () => Uint8Array.from(Buffer.from(vectors.statuses[0]!.wire, "hex"));
+  rig.run(1);
+  expect(rig.link.problem).toBe(EstopProblem.OtherKey);
+});
+
 chipTest("noise and broken frames don't look like another key", () => {
   const rig = keyedRig(vectorKey, vectorKey).arm();
   rig.hears = (bytes) => bytes.map((byte, at) => (at === 20 && byte > 1 ? byte ^ 1 : byte));

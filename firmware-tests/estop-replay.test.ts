@@ -37,6 +37,18 @@ function listening(): {
   return { link, hear };
 }
 
+chipTest("a line is silent when 50 ms are over, and not before; each tick sends one beat", () => {
+  const { link, hear } = listening();
+  hear({ counter: 1 }, 0);
+  link.step(instant(50 * MS));
+  expect(link.problem).toBe(EstopProblem.None);
+  link.step(instant(50 * MS + 1));
+  expect(link.problem).toBe(EstopProblem.Silent);
+  const rig = new LinkRig().arm();
+  const { beatCount } = rig.link;
+  expect(rig.run(10).link.beatCount).toBe(beatCount + 10);
+});
+
 chipTest("a line that repeats the last status for ever is silent after 50 ms", () => {
   const rig = new LinkRig().arm();
   let last = new Uint8Array(0);
