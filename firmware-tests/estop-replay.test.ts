@@ -1,5 +1,6 @@
 // Statuses that were said before, against the host's link: a line that repeats itself, a recording,
-// counters at their wrap. None is believed, and a line that says nothing new is silent.
+// counters at their wrap. None is believed, and a line that says nothing new is silent. With the
+// edges of that silence, and of what a person may ask for anew.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { EstopMode } from "../runtime/contracts/estop-codes.ts";
@@ -47,6 +48,12 @@ chipTest("a line is silent when 50 ms are over, and not before; each tick sends 
   const rig = new LinkRig().arm();
   const { beatCount } = rig.link;
   expect(rig.run(10).link.beatCount).toBe(beatCount + 10);
+});
+
+chipTest("an SS1-t that is too short is no proof test to repeat", () => {
+  const rig = new LinkRig(undefined, 301).run(4);
+  rig.link.proveAgain();
+  expect(rig.link.problem).toBe(EstopProblem.StopTooShort);
 });
 
 chipTest("a line that repeats the last status for ever is silent after 50 ms", () => {
