@@ -57,6 +57,7 @@ export class LinkRig {
       startNsMax: duration(3e9),
       proofTryCountMax: BOARD_PROOF_TRIES_MAX,
       cutsOnFault: true,
+      key: null,
       nowNs: instant(bench.nowUs * 1e3),
       ...options,
     });

@@ -9,11 +9,12 @@
 import { EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
 import { EstopOutput, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
 import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
-import { StatusReader } from "../runtime/contracts/estop-frame.ts";
+import { StatusReader, STATUS_PERIOD_US } from "../runtime/contracts/estop-frame.ts";
+import { KEY_SIZE_BYTES } from "../runtime/contracts/estop-tag.ts";
 import { EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
 import { Mode } from "../runtime/contracts/mode.ts";
 import { ANSWERS_PER_TICK } from "../runtime/contracts/tick-signature.ts";
-import { duration, NS_PER_MS } from "../runtime/contracts/units.ts";
+import { duration, NS_PER_MS, NS_PER_US } from "../runtime/contracts/units.ts";
 import type { Duration, Instant } from "../runtime/contracts/units.ts";
 import { EstopProofCheck } from "./estop-proof.ts";
 import { Fault } from "./faults.ts";
@@ -32,6 +33,8 @@ export const EstopProblem = {
   ProofEcho: 3,
   /** Proof tests did not come to their end. */
   ProofFailed: 4,
+  /** Statuses come without the tag that this line has, or with one of another key or of none. */
+  OtherKey: 5,
 } as const;
 export type EstopProblem = (typeof EstopProblem)[keyof typeof EstopProblem];
 
@@ -42,10 +45,18 @@ export const estopProblemNames = [
   "stop_too_short",
   "proof_echo",
   "proof_failed",
+  "other_key",
 ] as const;
 
 /** Proof tests of a board that may fail in a row before the link gives up: noise may spoil one. */
 export const BOARD_PROOF_TRIES_MAX = 3;
+
+/** A counter that rose by more than this went back; after that much silence nobody knows. */
+const COUNTER_RISE_MAX = 0x7fff;
+const COUNTER_RISE_NS_MAX = COUNTER_RISE_MAX * STATUS_PERIOD_US * NS_PER_US;
+
+/** Makes the tag of a keyed chip wrong, and the rest of its frame readable. */
+const NO_KEY = new Uint8Array(KEY_SIZE_BYTES);
 
 export type EstopLinkOptions = {
   /** The shortest SS1-t that lets this robot come to rest. */
@@ -57,6 +68,8 @@ export type EstopLinkOptions = {
   readonly proofTryCountMax: number;
   /** Cutting is safe for this robot: a latched fault that says so asks for it. */
   readonly cutsOnFault: boolean;
+  /** With a key every frame carries a tag, both ways; null for a line without. */
+  readonly key: Uint8Array | null;
   /** When the link is opened. */
   readonly nowNs: Instant;
 };
@@ -79,8 +92,11 @@ export class EstopLink {
   openCause: EstopCause = EstopCause.None;
   problem: EstopProblem = EstopProblem.None;
   readonly #options: EstopLinkOptions;
-  readonly #reader = new StatusReader(null);
-  readonly #writer = new AnswerWriter(null);
+  readonly #reader: StatusReader;
+  /** Reads what a chip of the other kind says, keyed or not, only to name it. */
+  readonly #otherReader: StatusReader;
+  readonly #other = new EstopStatus();
+  readonly #writer: AnswerWriter;
   readonly #next = new EstopStatus();
   readonly #answer = new EstopAnswer();
   readonly #frame: Uint8Array;
@@ -96,7 +112,11 @@ export class EstopLink {
   #wantedCut = false;
 
   constructor(options: EstopLinkOptions) {
+    const { key } = options;
     this.#options = options;
+    this.#reader = new StatusReader(key);
+    this.#otherReader = new StatusReader(key === null ? NO_KEY : null);
+    this.#writer = new AnswerWriter(key);
     this.#heardNs = options.nowNs;
     this.#frame = new Uint8Array(this.#writer.wireSizeBytes);
     this.wireSizeBytesMax = this.#frame.length * ANSWERS_PER_TICK;
@@ -105,8 +125,9 @@ export class EstopLink {
   /** One byte of the chip. True when it completed a status. */
   takeByte(byte: number, nowNs: Instant): boolean {
     const verdict = this.#reader.takeInto(this.#next, byte);
+    if (verdict === EstopVerdict.Forged || this.#isOfOtherKind(byte)) this.#noteOtherKey();
     if (verdict === EstopVerdict.Pending || verdict === EstopVerdict.Ignored) return false;
-    if (verdict !== EstopVerdict.Good) {
+    if (verdict !== EstopVerdict.Good || this.#isRepeated(nowNs)) {
       this.brokenCount += 1;
       return false;
     }
@@ -205,6 +226,24 @@ export class EstopLink {
     }
     if (this.#isProving) this.#proof.noteSent(count, nowNs);
     return size;
+  }
+
+  /** A status of this boot that is not newer than the last: a replay tells nothing. */
+  #isRepeated(nowNs: Instant): boolean {
+    if (this.statusCount === 0 || this.#next.bootNonce !== this.status.bootNonce) return false;
+    const rise = (this.#next.counter - this.status.counter) & 0xffff;
+    const isNewer = rise !== 0 && rise <= COUNTER_RISE_MAX;
+    return !isNewer && nowNs - this.#heardNs < COUNTER_RISE_NS_MAX;
+  }
+
+  /** A whole status by the codec of the other kind; noise never is one. */
+  #isOfOtherKind(byte: number): boolean {
+    const verdict = this.#otherReader.takeInto(this.#other, byte);
+    return verdict === EstopVerdict.Good || verdict === EstopVerdict.Forged;
+  }
+
+  #noteOtherKey(): void {
+    if (this.problem <= EstopProblem.Silent) this.problem = EstopProblem.OtherKey;
   }
 
   /** Nothing after an echo was wrong: the chip gives this proof test up by itself. */

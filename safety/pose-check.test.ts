@@ -52,6 +52,30 @@ test("a pose outside the joint's range by more than droop, or no number, is neve
   expect(verdicts([Number.NaN, Number.NaN, Number.NaN]).at(-1)).toBe(false);
 });
 
+test("a joint's range and its reach are believed up to their very edge, and no further", () => {
+  const slack = 0.08 + 0.02;
+  for (const edge of [1 + slack, -1 - slack]) {
+    expect(verdicts([edge, edge, edge]).at(-1)).toBe(true);
+    const outside = edge * (1 + 1e-9);
+    expect(verdicts([outside, outside, outside]).at(-1)).toBe(false);
+  }
+  const step = 1.25 * 3 * 0.005 + 0.02;
+  expect(verdicts([0, step, step]).at(-1)).toBe(true);
+});
+
+test("no pose is possible before there was one, nor one that is no number", () => {
+  const profile = testProfile([joint], { supervisor: { ...supervisor, startsIn: "Running" } });
+  const check = new PoseCheck(profile, new JointLimits(profile));
+  expect([check.possible, check.trusted]).toEqual([false, false]);
+  const state = testState(profile, [0]);
+  for (const [index, rad] of [Number.NaN, Infinity, -Infinity].entries()) {
+    state.positionRad[0] = rad;
+    state.record[StateSlot.stampNs] = 1 + index;
+    check.observe(state);
+    expect([rad, check.possible, check.trusted]).toEqual([rad, false, false]);
+  }
+});
+
 test("a gate that begins in STARTING holds nothing until the samples agree", () => {
   const bench = new GateBench([joint], { supervisor });
   const held: number[] = [];

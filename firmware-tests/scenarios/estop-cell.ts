@@ -76,6 +76,7 @@ export class EstopCell {
       stopNsMin: STOP_NS_MIN,
       startNsMax: BOARD_PATIENCE.silenceNsMax,
       cutsOnFault: false,
+      key: null,
       nowNs: instant(0),
     });
     this.#wire = new Uint8Array(this.link.wireSizeBytesMax);

@@ -49,7 +49,7 @@ for (const breakage of breakages) {
     const library = brokenLibrary(breakage);
     // A step that only passes is short: a status falls into it at few phases.
     const leadsUs = breakage.name.includes("close") ? EVERY_US : SOME_US;
-    const benchOf = () => new CoreBench(undefined, 0, library);
+    const benchOf = () => new CoreBench(undefined, 0, null, library);
     const ran = leadsUs.filter((leadUs) =>
       everRuns(new EstopCell(benchOf(), leadUs), SHORT_PERIODS),
     );

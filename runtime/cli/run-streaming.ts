@@ -51,7 +51,8 @@ export async function runStreaming(options: RunOptions, hooks: RunHooks): Promis
   const path = estop.kind === "board" ? estop.path : emulator?.path;
   const enablePath = emulator?.enablePath;
   const patience = isEmulated ? EMULATED_PATIENCE : BOARD_PATIENCE;
-  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, ...patience };
+  const key = estop.kind === "board" ? estop.key : undefined;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, key, ...patience };
   const plan = { ...options.plan, estop: opened };
   try {
     return await new StreamingRun({ ...options, plan }, hooks, emulator).go();

@@ -34,6 +34,7 @@ const link = new EstopLink({
   startNsMax: robot.supervisor.startTimeoutNs,
   proofTryCountMax: estop.proofTryCountMax,
   cutsOnFault: robot.powerCut === "safe",
+  key: estop.key ?? null,
   nowNs: clock.nowNs(),
 });
 const wire = new Uint8Array(link.wireSizeBytesMax);

@@ -35,6 +35,8 @@ export type EstopPlan = {
   readonly silenceNsMax: Duration;
   /** Proof tests that may fail in a row. */
   readonly proofTryCountMax: number;
+  /** Of a keyed line; only its thread uses it, and no record or report holds it. */
+  readonly key: Uint8Array | undefined;
 };
 
 /** What a run is asked to do. Plain data: it crosses to every Worker. */
