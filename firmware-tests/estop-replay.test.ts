@@ -16,7 +16,8 @@ import { hasHostCompiler } from "./firmware-build.ts";
 setDefaultTimeout(60_000);
 
 const chipTest = test.skipIf(!hasHostCompiler);
-const OPEN = 1 << Fault.EstopOpen;
+/** Silent, and the last that was believed said that there is power: the robot brakes. */
+const STOP = 1 << Fault.EstopStop;
 const TRIALS = 1_000_000;
 const MS = 1e6;
 
@@ -57,18 +58,18 @@ chipTest("an SS1-t that is too short is no proof test to repeat", () => {
 });
 
 chipTest("a line that repeats the last status for ever is silent after 50 ms", () => {
-  const rig = new LinkRig().arm();
+  const rig = new LinkRig().started();
   let last = new Uint8Array(0);
   rig.hears = (bytes) => (last = bytes.length > 0 ? bytes.slice() : last);
   rig.run(1);
   rig.hears = () => last;
   const { statusCount } = rig.link;
   rig.run(12);
-  expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: OPEN, statusCount });
+  expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: STOP, statusCount });
 });
 
 chipTest("a recording of the line while it was armed does not hide that the chip has cut", () => {
-  const rig = new LinkRig().arm();
+  const rig = new LinkRig().started();
   const recording: Uint8Array[] = [];
   rig.hears = (bytes) => {
     recording.push(bytes.slice());
@@ -79,7 +80,7 @@ chipTest("a recording of the line while it was armed does not hide that the chip
   rig.hears = () => recording[at++ % recording.length]!;
   rig.run(20);
   expect(rig.bench.outputBits).toBe(0);
-  expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: OPEN });
+  expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: STOP });
 });
 
 chipTest(`of ${TRIALS} statuses that are not newer the host believes none`, () => {
