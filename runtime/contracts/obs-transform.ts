@@ -87,7 +87,7 @@ export class ObsTransform {
   }
 }
 
-/** Set-up only: the picture behind the golden hash. 97 × 61, each byte by a rule that anyone can repeat. */
+/** Set-up only: the picture behind the golden hash, 97 × 61, each byte by a rule. */
 export function goldenPicture(): Uint8Array {
   const bytes = new Uint8Array(97 * 61 * BYTES_PER_PIXEL);
   for (let index = 0; index < bytes.length; index += 1) {
