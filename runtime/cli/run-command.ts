@@ -8,6 +8,7 @@ import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
+import { isRemote, parseAddress } from "../link/address.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { loadDeployment, loadTask } from "../profile/load.ts";
 import { oneOf } from "../profile/problem.ts";
@@ -172,6 +173,10 @@ function estopChoice({ estop, autoReset }: RunValues, hasKeyboard: boolean): Est
 
 /** Refuses a policy that is not there; whether it fits the robot shows when it is built. */
 async function checkPolicy(nameOrPath: string): Promise<void> {
+  if (isRemote(nameOrPath)) {
+    checkRemote(nameOrPath);
+    return;
+  }
   const { isPolicyPath } = await import("../policy/load-policy.ts");
   if (isPolicyPath(nameOrPath)) {
     if (existsSync(nameOrPath)) return;
@@ -182,6 +187,16 @@ async function checkPolicy(nameOrPath: string): Promise<void> {
   if (names.includes(nameOrPath)) return;
   const expected = `${oneOf(names, nameOrPath)}, or a path to a .ts or .js file`;
   throw new UsageError("--policy", expected, quoted(nameOrPath));
+}
+
+/** A policy on another machine: whether it is there shows when it is dialled. */
+function checkRemote(url: string): void {
+  const address = parseAddress(url);
+  if (address === undefined) {
+    throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
+  }
+  if (address.isLoopback) return;
+  throw new UsageError("--policy", "a host on this machine, such as grpc://127.0.0.1", quoted(url));
 }
 
 /** A deployment's policy is for its own task; another task brings its own. */

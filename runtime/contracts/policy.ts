@@ -3,7 +3,7 @@
 
 import type { ActionSchema, ChunkView } from "./action.ts";
 import { assert } from "./assert.ts";
-import type { StateView } from "./state.ts";
+import type { FieldView, StateView } from "./state.ts";
 import type { Instant } from "./units.ts";
 
 /** Numbers the decisions of one epoch. A new epoch gets a new allocator; there is no global one. */
@@ -23,6 +23,15 @@ export class SequenceAllocator {
   }
 }
 
+/** Pictures that a state names: their pixels are in no state. */
+export interface PictureReader {
+  /**
+   * What `ObsTransform` makes of the picture in this field, `OBS_SIZE_BYTES` of it; null when it
+   * was overwritten meanwhile. Dies at the next call.
+   */
+  transformed(field: FieldView): Uint8Array | null;
+}
+
 export interface Policy {
   readonly name: string;
   /** What the columns of its chunks mean. Fixed for the life of the policy. */
@@ -36,6 +45,10 @@ export interface Policy {
    * chunk stays the policy's own memory and is copied at once.
    */
   act(state: StateView, nowNs: Instant): ChunkView | null | Promise<ChunkView | null>;
+  /** One line for a person: how it goes with what this policy depends on. Empty: nothing to say. */
+  readonly statusText?: string;
+  /** The run is over: lets go of what would outlive it. */
+  close?(): void;
 }
 
 /** The control side of a policy, whatever thread or machine it runs on. */

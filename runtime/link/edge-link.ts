@@ -100,7 +100,7 @@ export class EdgeLink {
   get session(): number {
     return this.#session;
   }
-  /** What the host said of its policy, in the last session that had a welcome. */
+  /** What the host said of its policy in the first welcome; later ones must say the same. */
   get facts(): PolicyFacts | undefined {
     return this.#facts;
   }
@@ -251,14 +251,14 @@ export class EdgeLink {
       return;
     }
     assert(this.#hello !== undefined, "a hello went before");
-    const refusal = refusalOfWelcome(this.#hello, welcome);
+    const refusal = refusalOfWelcome(this.#hello, welcome, this.#facts);
     if (refusal !== undefined) {
       this.#send({ case: "refusal", value: refusal });
       this.#refused(refusal, "this robot", nowNs);
       return;
     }
     this.#refusal = undefined;
-    this.#facts = welcome.policy;
+    this.#facts ??= welcome.policy;
     this.#phase = "warming";
     this.#why = "the host has not said that it is ready";
     this.#phaseDueNs = NEVER;

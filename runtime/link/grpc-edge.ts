@@ -69,7 +69,7 @@ export class GrpcEdge {
   }
 
   #dial(): void {
-    const { target, credentials, tlsName, nowNs } = this.#transport;
+    const { target, credentials, tlsName } = this.#transport;
     const name = tlsName === undefined ? {} : { "grpc.ssl_target_name_override": tlsName };
     const client = new Client(target, credentials, { ...CHANNEL, ...name });
     this.#client = client;

@@ -18,8 +18,15 @@ const TOOL_COLUMNS = ["tx", "ty", "tz", "rx", "ry", "rz"];
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const list = (texts: readonly string[]): string => (texts.length === 0 ? "none" : texts.join(", "));
 
-/** The edge's judgement of a welcome. Undefined when everything fits. */
-export function refusalOfWelcome(hello: Hello, welcome: Welcome): Refusal | undefined {
+/**
+ * The edge's judgement of a welcome. Undefined when everything fits. A run that began with one
+ * policy goes on with no other: `begun` are the facts of the first welcome.
+ */
+export function refusalOfWelcome(
+  hello: Hello,
+  welcome: Welcome,
+  begun?: PolicyFacts,
+): Refusal | undefined {
   const { policy } = welcome;
   if (policy === undefined) return refusal(["policy", "the facts of a policy", "none", ""]);
   const schema = schemaOf(policy);
@@ -61,7 +68,22 @@ export function refusalOfWelcome(hello: Hello, welcome: Welcome): Refusal | unde
       wanted === "" ? "" : hex(policy.manifestSha256),
       "start the host with the artifact that the robot's deployment names",
     ],
+    ...(begun === undefined ? [] : sameChecks(begun, policy)),
   ]);
+}
+
+function sameChecks(begun: PolicyFacts, policy: PolicyFacts): Check[] {
+  const remedy = "start the host as it was, or start this run anew";
+  const same = (field: string, of: (facts: PolicyFacts) => string): Check => {
+    return [`policy.${field}`, of(begun), of(policy), remedy];
+  };
+  return [
+    same("name", (facts) => facts.name),
+    same("action_schema_fingerprint", (facts) => String(facts.actionSchemaFingerprint)),
+    same("horizon", (facts) => String(facts.horizon)),
+    same("dt_ns", (facts) => String(facts.dtNs)),
+    same("manifest_sha256", (facts) => hex(facts.manifestSha256)),
+  ];
 }
 
 /** The host's judgement of a hello, for the policy it runs. */

@@ -82,6 +82,19 @@ export class PolicyRunner {
   get lastError(): string {
     return this.#lastError;
   }
+  /** How it goes with what the policy depends on, in its own words; empty when it has none. */
+  get statusText(): string {
+    const text: unknown = this.#options.policy.statusText;
+    return typeof text === "string" ? text : "";
+  }
+  /** The run is over. A policy that cannot even end in order is left to its thread. */
+  close(): void {
+    try {
+      this.#options.policy.close?.();
+    } catch (error) {
+      this.#threw(error);
+    }
+  }
   /** Decisions lost because too many were under way. */
   get droppedCount(): number {
     return this.#queue.droppedCount;

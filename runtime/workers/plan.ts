@@ -51,6 +51,9 @@ export type RunPlan = {
   readonly estop: EstopPlan | undefined;
 };
 
+/** What decides which fields a state has. */
+export type RobotAndTask = Pick<RunPlan, "robot" | "task">;
+
 export type WorkerPlan = {
   readonly run: RunPlan;
   readonly arena: ArenaHandle;
@@ -66,7 +69,7 @@ const PICTURE_VALIDITY_NS = milliseconds(120);
  * Sources of a robot with a task: the robot's own, what the task brings, and the simulated camera
  * when the task requires its pictures.
  */
-export function sourcesOf(run: RunPlan): readonly SourceProfile[] {
+export function sourcesOf(run: RobotAndTask): readonly SourceProfile[] {
   const sources = [...run.robot.sources, ...run.task.sources];
   const camera = run.robot.sim?.camera;
   if (camera === undefined || !run.task.requires.includes(camera.id)) return sources;
@@ -83,7 +86,7 @@ export function sourcesOf(run: RunPlan): readonly SourceProfile[] {
   return [...sources, picture];
 }
 
-export function layoutOf(run: RunPlan): StateLayout {
+export function layoutOf(run: RobotAndTask): StateLayout {
   return new StateLayout(run.robot, sourcesOf(run), run.task.instruction);
 }
 
