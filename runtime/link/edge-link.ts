@@ -23,7 +23,6 @@ import type {
   EdgeMessage,
   Hello,
   HostMessage,
-  HostStatus,
   Observation,
   PolicyFacts,
   Pong,
@@ -154,7 +153,8 @@ export class EdgeLink {
         this.#refused(message.value, "the host", nowNs);
         return;
       case "status":
-        this.#hostStatus(message.value);
+        this.#why = cut(message.value.text);
+        this.#hostState(message.value.state);
         return;
       case "chunk":
         this.#chunk(message.value);
@@ -246,10 +246,7 @@ export class EdgeLink {
   }
 
   #welcome(welcome: Welcome, nowNs: Instant): void {
-    if (this.#phase !== "greeting") {
-      this.#hangUp("the host welcomed twice", nowNs);
-      return;
-    }
+    if (this.#phase !== "greeting") return; // a repeat of the network's
     assert(this.#hello !== undefined, "a hello went before");
     const refusal = refusalOfWelcome(this.#hello, welcome, this.#facts);
     if (refusal !== undefined) {
@@ -271,11 +268,10 @@ export class EdgeLink {
     this.#hangUp(`${by} refused ${cut(refusalText(refusal))}`, nowNs);
   }
 
-  #hostStatus(status: HostStatus): void {
+  #hostState(state: HostStatus_State): void {
     if (this.#phase !== "warming" && this.#phase !== "ready") return;
-    const isReady = status.state === HostStatus_State.READY;
+    const isReady = state === HostStatus_State.READY;
     this.#phase = isReady ? "ready" : "warming";
-    this.#why = cut(status.text);
     if (!isReady) this.#fail("the host is not ready");
     else this.#backoffNs = BACKOFF_NS_MIN;
   }
@@ -309,6 +305,7 @@ export class EdgeLink {
   }
 
   #pong(pong: Pong, nowNs: Instant): void {
+    this.#hostState(pong.state);
     if (Number(pong.pingId) > this.#pingId) return;
     this.times.pong(
       Number(pong.edgeSentNs),

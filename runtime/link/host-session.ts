@@ -5,10 +5,10 @@
 import { create } from "@bufbuild/protobuf";
 import { assert } from "../contracts/assert.ts";
 import type { Instant } from "../contracts/units.ts";
-import type { HostStatus_State } from "./generated/policy_pb.js";
 import {
   ChunkSchema,
   HostMessageSchema,
+  HostStatus_State,
   HostStatusSchema,
   PongSchema,
   RefusalSchema,
@@ -51,6 +51,7 @@ export class HostSession {
   readonly #outputs: HostOutput[] = [];
   #hello: Hello | undefined;
   #facts: PolicyFacts | undefined;
+  #state = HostStatus_State.LOADING;
   #epoch = -1;
   #waiting: { readonly observation: Observation; readonly arrivedNs: Instant } | undefined;
   #acting: { readonly observation: Observation; readonly queueNs: number } | undefined;
@@ -115,6 +116,7 @@ export class HostSession {
   }
 
   status(state: HostStatus_State, text: string): void {
+    this.#state = state;
     if (this.#facts === undefined) return;
     this.#send({ case: "status", value: create(HostStatusSchema, { state, text }) });
   }
@@ -155,6 +157,7 @@ export class HostSession {
 
   #greet(hello: Hello): void {
     if (this.#hello !== undefined) {
+      if (hello.linkSession === this.#hello.linkSession) return; // a repeat of the network's
       this.refuse("hello", "one hello a stream", "a second", "");
       return;
     }
@@ -163,6 +166,7 @@ export class HostSession {
   }
 
   #reset(epoch: number): void {
+    if (epoch <= this.#epoch) return;
     this.#epoch = epoch;
     this.#waiting = undefined;
     this.#outputs.push({ kind: "reset", epoch });
@@ -170,10 +174,12 @@ export class HostSession {
 
   #observe(observation: Observation, nowNs: Instant): void {
     const isOurs = observation.linkSession === this.#hello?.linkSession;
-    if (!isOurs || this.#facts === undefined || Number(observation.epoch) !== this.#epoch) {
+    const epoch = Number(observation.epoch);
+    if (!isOurs || this.#facts === undefined || epoch < this.#epoch) {
       this.forgottenCount += 1;
       return;
     }
+    if (epoch > this.#epoch) this.#reset(epoch); // its reset was lost or comes later
     if (this.#waiting !== undefined) this.forgottenCount += 1;
     this.#waiting = { observation, arrivedNs: nowNs };
     this.#next(nowNs);
@@ -190,8 +196,8 @@ export class HostSession {
 
   #pong(pingId: bigint, edgeSentNs: bigint, nowNs: Instant): void {
     const hostNs = BigInt(Math.round(nowNs));
-    const facts = { pingId, edgeSentNs, hostReceivedNs: hostNs, hostSentNs: hostNs };
-    this.#send({ case: "pong", value: create(PongSchema, facts) });
+    const stamps = { pingId, edgeSentNs, hostReceivedNs: hostNs, hostSentNs: hostNs };
+    this.#send({ case: "pong", value: create(PongSchema, { ...stamps, state: this.#state }) });
   }
 
   #end(refusal: Refusal): void {

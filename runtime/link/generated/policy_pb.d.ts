@@ -831,6 +831,13 @@ export declare type Pong = Message<"holdfast.policy.v1.Pong"> & {
    * @generated from field: uint64 host_sent_ns = 4;
    */
   hostSentNs: bigint;
+
+  /**
+   * As in the last status, so that one that was lost is made good.
+   *
+   * @generated from field: holdfast.policy.v1.HostStatus.State state = 5;
+   */
+  state: HostStatus_State;
 };
 
 /**
