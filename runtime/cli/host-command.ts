@@ -5,14 +5,17 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import type { Duration } from "../contracts/units.ts";
 import { DEFAULT_LISTEN } from "../link/address.ts";
+import { lies } from "../link/mischief.ts";
+import type { Lie } from "../link/mischief.ts";
 import type { CommandContext } from "./command-context.ts";
-import { lengthOf, ratioOf, seedOf, textOf } from "./usage.ts";
+import { choiceOf, lengthOf, ratioOf, seedOf, textOf } from "./usage.ts";
 
 const HELP = `
 Examples:
   holdfast host                                the expert of whatever task a robot has
   holdfast host --policy ./wave.ts             a policy of your own
   holdfast host --latency 150ms --jitter 100ms see what slow answers do
+  holdfast host --lie nan                      answers that are no numbers
   holdfast host --freeze 10s+3s                plays dead from 10 s to 13 s after its start
 
 On the robot, or in another terminal of this machine:
@@ -30,6 +33,7 @@ export type HostValues = {
   readonly jitter?: Duration;
   readonly drop?: DropRatio;
   readonly freeze?: string;
+  readonly lie?: Lie;
   readonly seed?: number;
 };
 
@@ -58,6 +62,11 @@ export function addHostCommand(program: Command, context: CommandContext): void 
     )
     .addOption(option("--drop <RATIO>", "lose a share of answers").argParser(ratioOf("--drop")))
     .addOption(option("--freeze <AT+FOR>", "play dead for a while").argParser(textOf("--freeze")))
+    .addOption(
+      option("--lie <KIND>", `answer wrongly: ${lies.join(", ")}`).argParser(
+        choiceOf("--lie", lies),
+      ),
+    )
     .addOption(option("--seed <N>", "of what misbehaves (default: 0)").argParser(seedOf("--seed")))
     .addHelpText("after", HELP)
     .action(async (values: HostValues) => {

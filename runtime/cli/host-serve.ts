@@ -75,15 +75,14 @@ async function open(
 }
 
 function mischiefOf(values: HostValues, nowNs: Instant): Mischief | undefined {
-  const { latency, jitter, drop = 0, freeze, seed = 0 } = values;
-  if (latency === undefined && jitter === undefined && drop === 0 && freeze === undefined) {
-    return undefined;
-  }
+  const { latency, jitter, drop, freeze, lie, seed = 0 } = values;
+  if ([latency, jitter, drop, freeze, lie].every((asked) => asked === undefined)) return undefined;
   const [freezeFromNs, freezeNs] = freezeOf(freeze);
   const plan = {
+    lie,
     latencyNs: latency ?? duration(0),
     jitterNs: jitter ?? duration(0),
-    dropRatio: drop,
+    dropRatio: drop ?? 0,
     freezeFromNs,
     freezeUntilNs: duration(freezeFromNs + freezeNs),
   };

@@ -16,6 +16,7 @@ import { addHostCommand } from "./host-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { printable, printableLines } from "./output.ts";
 import { addProfileCommand } from "./profile-command.ts";
+import { addProxyCommand } from "./proxy-command.ts";
 import { addRunCommand } from "./run-command.ts";
 import type { ListedPolicy } from "./run-help.ts";
 import { addSnapshotCommand } from "./snapshot-command.ts";
@@ -80,6 +81,7 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
   addRunCommand(program, context, listed);
   addOperatorCommands(program, context);
   addHostCommand(program, context);
+  addProxyCommand(program, context);
   addProfileCommand(program, context);
   addDoctorCommand(program, context);
   addBenchCommand(program, context);

@@ -1,5 +1,5 @@
-// What of a host's chunk is refused, by word, and how one that fits is written: with the epoch, the id
-// and the stamp of the request, whatever the host says.
+// What of a host's chunk is refused, by word, and how one that fits is written: with the epoch,
+// the id and the stamp of the request, whatever the host says.
 
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";

@@ -11,8 +11,9 @@ import type {
   ServerUnaryCall,
 } from "@grpc/grpc-js";
 import type { Instant } from "../contracts/units.ts";
-import { DescribeReplySchema, HostStatus_State } from "./generated/policy_pb.js";
+import { DescribeReplySchema, HostMessageSchema, HostStatus_State } from "./generated/policy_pb.js";
 import type {
+  Chunk,
   DescribeReply,
   DescribeRequest,
   EdgeMessage,
@@ -21,10 +22,12 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
-import { policyHostService } from "./grpc-service.ts";
+import { GARBAGE, policyHostService } from "./grpc-service.ts";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
 import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from "./limits.ts";
+import { told } from "./lie.ts";
+import type { Told } from "./lie.ts";
 import type { Mischief } from "./mischief.ts";
 
 /** One robot's policy on this host, in a thread of its own. */
@@ -204,13 +207,26 @@ class HostStream {
   /** Chunks pass through what mischief there is; the rest goes out at once, unless frozen. */
   #send(message: HostMessage): void {
     const { mischief } = this.#options;
-    const isChunk = message.message.case === "chunk";
-    const delayNs = mischief === undefined || !isChunk ? 0 : mischief.delayNs();
+    const { case: kind, value } = message.message;
+    if (mischief === undefined || kind !== "chunk") {
+      this.#write(message);
+      return;
+    }
+    const delayNs = mischief.delayNs();
     if (delayNs === undefined) return;
-    const write = (): void => {
-      if (!this.#isOver && !this.#isFrozen) this.#stream.write(message);
-    };
-    if (delayNs === 0) write();
-    else setTimeout(write, delayNs / 1e6);
+    const { lie } = mischief;
+    const { chunks, isGarbage } = lie === undefined ? truth(value) : told(value, lie);
+    setTimeout(() => {
+      for (const chunk of chunks) {
+        this.#write(create(HostMessageSchema, { message: { case: "chunk", value: chunk } }));
+      }
+      if (isGarbage) this.#write(GARBAGE);
+    }, delayNs / 1e6);
+  }
+
+  #write(message: HostMessage | typeof GARBAGE): void {
+    if (!this.#isOver && !this.#isFrozen) this.#stream.write(message as HostMessage);
   }
 }
+
+const truth = (chunk: Chunk): Told => ({ chunks: [chunk], isGarbage: false });

@@ -12,6 +12,10 @@ import {
   HostMessageSchema,
 } from "./generated/policy_pb.js";
 
+/** Stands for bytes that are no message: what a host sends that has gone mad. */
+export const GARBAGE = Symbol("garbage");
+const GARBAGE_BYTES = Buffer.from("ff".repeat(64), "hex");
+
 const SERVICE = "holdfast.policy.v1.PolicyHost";
 
 function method<I extends DescMessage, O extends DescMessage>(
@@ -26,7 +30,10 @@ function method<I extends DescMessage, O extends DescMessage>(
     responseStream: isStream,
     requestSerialize: (value) => Buffer.from(toBinary(request, value)),
     requestDeserialize: (bytes) => fromBinary(request, bytes),
-    responseSerialize: (value) => Buffer.from(toBinary(reply, value)),
+    responseSerialize: (value: unknown) => {
+      if (value === GARBAGE) return GARBAGE_BYTES;
+      return Buffer.from(toBinary(reply, value as MessageShape<O>));
+    },
     responseDeserialize: (bytes) => fromBinary(reply, bytes),
   };
 }

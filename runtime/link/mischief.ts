@@ -4,7 +4,24 @@
 import type { SeededRandom } from "../contracts/seeded-random.ts";
 import type { Duration, Instant } from "../contracts/units.ts";
 
+/** What a host may say that is wrong, and what an edge must do about it: refuse it and hold. */
+export const lies = [
+  "epoch",
+  "session",
+  "order",
+  "twice",
+  "schema",
+  "long",
+  "wide",
+  "nan",
+  "huge",
+  "garbage",
+] as const;
+export type Lie = (typeof lies)[number];
+
 export type MischiefPlan = {
+  /** Every answer is wrong in this way; undefined for true ones. */
+  readonly lie: Lie | undefined;
   /** Added to every answer. */
   readonly latencyNs: Duration;
   /** Added too, drawn evenly from 0 to this. */
@@ -26,6 +43,10 @@ export class Mischief {
     this.#plan = plan;
     this.#random = random;
     this.#startNs = startNs;
+  }
+
+  get lie(): Lie | undefined {
+    return this.#plan.lie;
   }
 
   isFrozen(nowNs: Instant): boolean {
