@@ -1,5 +1,5 @@
-// Lies: a true chunk, made wrong in one way, for hosts that misbehave on purpose. What an edge makes
-// of each is proved by tests, and tried by people with `holdfast host --lie`.
+// Lies: a true chunk, made wrong in one way, for hosts that misbehave on purpose. What an edge
+// makes of each is proved by tests and tried by people with `holdfast host --lie`.
 
 import { create } from "@bufbuild/protobuf";
 import { ChunkSchema } from "./generated/policy_pb.js";
