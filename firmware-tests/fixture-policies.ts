@@ -11,6 +11,9 @@ export const fixturePolicies = {
   exits: path(new URL("./fixtures/policy-exits.ts", import.meta.url)),
   throwsLater: path(new URL("./fixtures/policy-throws-later.ts", import.meta.url)),
   breaksControl: path(new URL("./fixtures/policy-breaks-control.ts", import.meta.url)),
+  promises: path(new URL("./fixtures/policy-promises.ts", import.meta.url)),
+  resetLoops: path(new URL("./fixtures/policy-reset-loops.ts", import.meta.url)),
+  loadsForever: path(new URL("./fixtures/policy-loads-forever.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;

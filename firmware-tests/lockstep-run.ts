@@ -4,7 +4,9 @@
 import { EventEmitter } from "node:events";
 import { runProgram } from "../runtime/cli/program.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
-import { runLockstep } from "../runtime/cli/run-lockstep.ts";
+import { PATIENCE, runLockstep } from "../runtime/cli/run-lockstep.ts";
+import type { Patience } from "../runtime/cli/run-lockstep.ts";
+import type { RunPlan } from "../runtime/workers/plan.ts";
 import { reportOf } from "./process.ts";
 import type { RunJson } from "./process.ts";
 
@@ -25,31 +27,40 @@ class Text {
   }
 }
 
-export type LockstepRun = RunJson & { readonly exitCode: number };
+export type LockstepRun = RunJson & {
+  readonly exitCode: number;
+  /** What the command line asked for. */
+  readonly plan: RunPlan;
+};
 
 /** `args` follow `holdfast run --time lockstep --json`; `onHandle` sees the run as it begins. */
 export async function lockstepRun(
   args: readonly string[],
   onHandle: (handle: RunHandle) => void = () => undefined,
+  patience: Partial<Patience> = {},
 ): Promise<LockstepRun> {
   const out = new Text();
   const err = new Text();
+  let plan: RunPlan | undefined;
   const exitCode = await runProgram(["run", "--time", "lockstep", "--json", ...args], {
     out,
     err,
     user: { uid: process.getuid?.() ?? 0, environment: {} },
-    startRun: (options) =>
-      runLockstep(options, {
+    startRun: (options) => {
+      ({ plan } = options);
+      const hooks = {
         onHandle,
-        note: (text) => err.write(text),
+        note: (text: string) => err.write(text),
         changed: () => undefined,
-        endAsked: new Promise(() => undefined),
-      }),
+        endAsked: new Promise<void>(() => undefined),
+      };
+      return runLockstep(options, hooks, { ...PATIENCE, ...patience });
+    },
     pid: process.pid,
     program: "holdfast",
     keyboard: undefined,
     signals: new EventEmitter(),
     leave: () => undefined,
   });
-  return { ...reportOf({ stdout: out.written, stderr: err.written }), exitCode };
+  return { ...reportOf({ stdout: out.written, stderr: err.written }), exitCode, plan: plan! };
 }

@@ -1,6 +1,6 @@
 // The composition root of a streaming run: makes the memory, spawns every Worker, starts them in
-// order, watches them, and stops them under control. The only file that spawns a Worker: from
-// anywhere else the path breaks in the compiled binary.
+// order, watches them, and stops them under control. The only file that spawns a Worker, for other
+// runs too: from anywhere else the path breaks in the compiled binary.
 
 import { Worker } from "node:worker_threads";
 import { lockMemory } from "../hal/ffi/scheduling.ts";
@@ -13,15 +13,13 @@ import { arenaParts } from "./workers/plan.ts";
 import type { BenchTickPlan } from "./workers/bench-tick.worker.ts";
 import type { FromHostPolicy, HostPolicyPlan, ToHostPolicy } from "./workers/host-policy.worker.ts";
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
+import { PolicyThread } from "./workers/policy-thread.ts";
 import { sessionOrigin } from "./workers/system-clock.ts";
+import { untilReady } from "./workers/thread-start.ts";
 import type { WorkerMessage } from "./workers/thread.ts";
 
-/** A Worker must say ready within this: wasm compiles in 0.6 s, in 6 s on a busy machine. */
-const READY_MS_MAX = 30_000;
 /** After this a stop is no longer waited for. */
 const STOP_MS_MAX = 1_000;
-/** How long a thread may take to load before a person is told what is waited for. */
-const PATIENCE_MS = 2_000;
 
 type ThreadName = "robot" | "estop" | "policy" | "camera" | "control";
 
@@ -70,17 +68,6 @@ export type StartReport = {
   readonly memoryLock: Grant;
   readonly realtime: readonly { readonly name: ThreadName; readonly grant: Grant }[];
 };
-
-export class ThreadStartError extends Error {
-  override readonly name = "ThreadStartError";
-  readonly code = "thread_start";
-  readonly thread: ThreadName;
-
-  constructor(thread: ThreadName, why: string) {
-    super(`Cannot start the ${thread} thread: ${why}`);
-    this.thread = thread;
-  }
-}
 
 export class StreamingThreads {
   readonly arena: Arena;
@@ -156,26 +143,15 @@ export class StreamingThreads {
     this.#workers.set(name, worker);
     let failure = "";
     let isReady = false;
-    const slow = setTimeout(
-      () => this.#note(`waiting for the ${name} thread to load`),
-      PATIENCE_MS,
-    );
-    const ready = new Promise<void>((resolve, reject) => {
-      worker.on("message", (message: WorkerMessage) => {
-        if (message.kind === "ready") {
-          if (message.scene !== undefined) this.#plan = { ...this.#plan, scene: message.scene };
-          resolve();
-        }
-        if (message.kind === "policy") this.policyName = message.name;
-        if (message.kind === "note") this.#note(message.text);
-      });
-      worker.on("error", (error: Error) => {
-        failure = error.message;
-        reject(new ThreadStartError(name, failure));
-      });
-      worker.on("exit", () =>
-        reject(new ThreadStartError(name, failure || "it ended while loading")),
-      );
+    worker.on("message", (message: WorkerMessage) => {
+      if (message.kind === "ready" && message.scene !== undefined) {
+        this.#plan = { ...this.#plan, scene: message.scene };
+      }
+      if (message.kind === "policy") this.policyName = message.name;
+      if (message.kind === "note") this.#note(message.text);
+    });
+    worker.on("error", (error: Error) => {
+      failure = error.message;
     });
     this.#exits.push(
       new Promise<void>((resolve) => {
@@ -187,18 +163,9 @@ export class StreamingThreads {
         });
       }),
     );
-    const late = after(READY_MS_MAX).then(() => {
-      throw new ThreadStartError(name, `it was not ready within ${READY_MS_MAX / 1000} s`);
-    });
-    try {
-      await Promise.race([ready, late]);
-      isReady = true;
-      this.#ready.add(name);
-    } finally {
-      clearTimeout(slow);
-      late.catch(() => undefined); // settled by the race already
-      ready.catch(() => undefined);
-    }
+    await untilReady(worker, name, this.#note);
+    isReady = true;
+    this.#ready.add(name);
   }
 
   /** Sets a ready thread going and returns what priority it was granted. */
@@ -243,6 +210,12 @@ export function spawnHostPolicy(
     post: (message) => worker.postMessage(message),
     terminate: () => void worker.terminate(),
   };
+}
+
+/** The policy thread of a lockstep run, not started yet. */
+export function lockstepPolicyThread(run: RunPlan): PolicyThread {
+  const url = new URL("./workers/lockstep-policy.worker.ts", import.meta.url);
+  return new PolicyThread(run, (plan) => new Worker(url, { workerData: plan, name: "hf-policy" }));
 }
 
 /** Starts the thread of `bench tick`. */

@@ -32,6 +32,11 @@ const parts: readonly OptionalPart[] = [
     packages: ["libc6-arm64-cross"],
   },
   {
+    name: "console page in a browser",
+    shownBy: ["/usr/bin/chromium"],
+    packages: ["chromium"],
+  },
+  {
     name: "e-stop core on this machine",
     shownBy: ["/usr/bin/cc"],
     packages: ["gcc", "make", "libc6-dev"],

@@ -2,12 +2,13 @@
 // started. The table is the oracle; each message says what was expected and what was found.
 
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import packageFacts from "../../package.json" with { type: "json" };
 import { Mode } from "../contracts/mode.ts";
 import { Reason } from "../contracts/reason.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { runProgram } from "./program.ts";
-import { exampleReport, FakeRun, fakeContext, startFake } from "./fixture.ts";
+import { exampleReport, FakeRun, fakeContext, freshUser, startFake } from "./fixture.ts";
 import type { RunOptions } from "./run-options.ts";
 
 const policyNames =
@@ -113,6 +114,36 @@ test.each(bad)("%p is refused with one line that says why", async (line, message
     out: "",
     err: `holdfast: ${message}\n`,
   });
+});
+
+const profilesFolder = join(import.meta.dir, "../../profiles");
+
+test.each([
+  {
+    file: "deployments/so101-servo.yaml",
+    change: (text: string) => `${text}policy: nope\n`,
+    option: "",
+    field: "policy",
+  },
+  {
+    file: "tasks/none.yaml",
+    change: (text: string) => text.replace("default_policy: hold", "default_policy:   nope"),
+    option: "--task ",
+    field: "default_policy",
+  },
+])("a policy that is none is refused at its place in $file", async (wrong) => {
+  const text = wrong.change(await Bun.file(join(profilesFolder, wrong.file)).text());
+  const path = join(freshUser().environment["XDG_RUNTIME_DIR"]!, "mine.yaml");
+  await Bun.write(path, text);
+  const lines = text.split("\n");
+  const line = lines.findIndex((each) => each.endsWith(" nope"));
+  const place = `${path}:${line + 1}:${lines[line]!.indexOf("nope") + 1}`;
+  const context = fakeContext();
+  const exitCode = await runProgram(`run ${wrong.option}${path}`.split(" "), context);
+  expect([exitCode, context.err.text]).toEqual([
+    2,
+    `holdfast: ${place}: ${wrong.field}: expected one of ${policyNames}, found "nope"\n`,
+  ]);
 });
 
 async function optionsOf(line: string): Promise<RunOptions> {

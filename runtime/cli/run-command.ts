@@ -10,7 +10,7 @@ import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { isRemote, parseAddress } from "../link/address.ts";
 import { parseLatency } from "../policy/latency.ts";
-import { loadDeployment, loadTask } from "../profile/load.ts";
+import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
 import { oneOf } from "../profile/problem.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
@@ -99,7 +99,7 @@ export function addRunCommand(
         values,
         context.keyboard !== undefined,
       );
-      await checkPolicy(options.plan.policy);
+      await checkPolicy(options.plan, values, profile ?? DEFAULT_PROFILE);
       const report = await attendedRun(context, options, values);
       if (report === undefined) {
         context.err.write("holdfast: ended before the run began\n");
@@ -171,22 +171,37 @@ function estopChoice({ estop, autoReset }: RunValues, hasKeyboard: boolean): Est
   throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
 }
 
-/** Refuses a policy that is not there; whether it fits the robot shows when it is built. */
-async function checkPolicy(nameOrPath: string): Promise<void> {
-  if (isRemote(nameOrPath)) {
-    checkRemote(nameOrPath);
+/**
+ * Refuses a policy that is not there, at the option or the line that names it; whether it fits the
+ * robot shows when it is built.
+ */
+async function checkPolicy(
+  { policy, task }: RunPlan,
+  values: RunValues,
+  profile: string,
+): Promise<void> {
+  if (isRemote(policy)) {
+    checkRemote(policy);
     return;
   }
   const { isPolicyPath } = await import("../policy/load-policy.ts");
-  if (isPolicyPath(nameOrPath)) {
-    if (existsSync(nameOrPath)) return;
-    throw new UsageError("--policy", "a file", `nothing at ${quoted(nameOrPath)}`);
+  if (isPolicyPath(policy)) {
+    if (existsSync(policy)) return;
+    throw new UsageError("--policy", "a file", `nothing at ${quoted(policy)}`);
   }
   const { policies } = await import("../policy/registry.ts");
   const names = policies.map(({ name }) => name);
-  if (names.includes(nameOrPath)) return;
-  const expected = `${oneOf(names, nameOrPath)}, or a path to a .ts or .js file`;
-  throw new UsageError("--policy", expected, quoted(nameOrPath));
+  if (names.includes(policy)) return;
+  const expected = oneOf(names, policy);
+  if (values.policy !== undefined) {
+    const orPath = `${expected}, or a path to a .ts or .js file`;
+    throw new UsageError("--policy", orPath, quoted(policy));
+  }
+  const deployment = loadDeployment(profile);
+  const isOwn = values.task === undefined && deployment.policy !== undefined;
+  throw isOwn
+    ? fieldError(deployment, "/policy", expected)
+    : fieldError(task, "/default_policy", expected);
 }
 
 /** A policy on another machine: whether it is there shows when it is dialled. */

@@ -41,7 +41,10 @@ const EXAMPLES = `Examples:
 Keys, where there is a terminal:
   space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once), ? help
 
-Exit code: 0 ended as asked, 1 ended in a latched fault, 2 bad input.`;
+A policy that loops for ever is policy_lost after 1.5 s and may come back; in lockstep it is waited
+for, and its thread ended after 10 s. A policy thread that ends is exit code 1.
+
+Exit code: 0 ended as asked, 1 latched fault or lost thread, 2 bad input.`;
 
 export function runHelp(listed: readonly ListedPolicy[]): string {
   const robots = robotNames.map((name) => loadDeployment(name));

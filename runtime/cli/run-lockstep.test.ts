@@ -17,12 +17,29 @@ async function policyFile(name: string, text: string): Promise<string> {
   return path;
 }
 
-test("a policy that never loads is not waited for once the end is asked", async () => {
-  const policy = await policyFile("never.ts", "await new Promise(() => undefined);");
+test.each([
+  { how: "waits for ever", text: "setInterval(() => 0, 1e6); await new Promise(() => undefined);" },
+  { how: "loops for ever", text: "for (let count = 0; ; count = (count + 1) % 9);" },
+])("a policy whose module $how is not waited for once the end is asked", async ({ text }) => {
+  const policy = await policyFile("never.ts", text);
   const options = runOptions("document-one", { policy, time: "lockstep" });
   const onHandle = () => expect.unreachable();
   const hooks = { ...silent, onHandle, endAsked: Promise.resolve() };
   expect(await runLockstep(options, hooks)).toBeUndefined();
+});
+
+test.each([
+  { text: 'throw new Error("not today");', why: "not today" },
+  { text: "process.exit(4);", why: "it ended while loading" },
+])("a policy whose module does $text is refused as in streaming", async ({ text, why }) => {
+  const policy = await policyFile("broken.ts", text);
+  const options = runOptions("document-one", { policy, time: "lockstep" });
+  const onHandle = () => expect.unreachable();
+  const endAsked = new Promise<void>(() => undefined);
+  const run = runLockstep(options, { ...silent, onHandle, endAsked });
+  expect(run).rejects.toThrow("Cannot start the policy thread: ");
+  expect(run).rejects.toThrow(why);
+  await run.catch(() => undefined);
 });
 
 test("a policy that takes its time at every decision leaves others theirs", async () => {

@@ -1,22 +1,24 @@
-// A lockstep run: core, robot and policy in this thread, time a count of ticks. As fast as it goes,
-// reproducible to the bit; keys and signals are served between batches of ticks. A batch ends by
-// wall time, so that a slow policy does not keep a person waiting; no tick ever sees that time.
+// A lockstep run: core and robot in this thread, the policy in its own, time a count of ticks. As
+// fast as it goes, reproducible to the bit; keys and signals are served between batches of ticks
+// and while a decision is waited for. A batch ends by wall time, so that a person is heard; no tick
+// ever sees that time.
 
+import { lockstepPolicyThread } from "../compose.ts";
 import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
-import type { StateLayout } from "../contracts/state.ts";
-import { duration, instant } from "../contracts/units.ts";
+import { duration, instant, NS_PER_MS, NS_PER_S } from "../contracts/units.ts";
+import type { Duration } from "../contracts/units.ts";
 import { ControlCore } from "../core/core.ts";
 import { ALL_ALIVE } from "../record/input-log.ts";
 import { tickTimeNs } from "../core/pacer.ts";
 import { controlTick } from "../core/tick.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
-import { LockstepPolicyPort } from "../policy/lockstep-port.ts";
-import { makeRunner } from "../policy/make-runner.ts";
-import type { PolicyRunner } from "../policy/runner.ts";
+import { AskedPolicyPort } from "../workers/asked-policy-port.ts";
 import { makeBody } from "../workers/body.ts";
 import type { Body } from "../workers/body.ts";
 import { layoutOf } from "../workers/plan.ts";
+import type { PolicyThread } from "../workers/policy-thread.ts";
+import { SilenceWatch } from "../workers/silence-watch.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
 import type { RunReport, TaskOutcome } from "./report.ts";
 import { printable } from "./output.ts";
@@ -25,13 +27,27 @@ import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunWatch } from "./run-watch.ts";
 
-/** Wall time between two looks at keys and signals: a stop is heard as soon as in streaming. */
-const BATCH_NS = 20e6;
+/** What wall time decides in a lockstep run; nothing of it reaches a tick. */
+export type Patience = {
+  /** Time between two looks at keys and signals. */
+  readonly batchNs: Duration;
+  /** A policy that gives its own thread no turn for longer is lost. */
+  readonly silenceNsMax: Duration;
+};
+
+/** A stop is heard as soon as in streaming; the first act of a large model takes seconds. */
+export const PATIENCE: Patience = {
+  batchNs: duration(20 * NS_PER_MS),
+  silenceNsMax: duration(10 * NS_PER_S),
+};
 
 /** How long loading may go on once the end is asked for. */
-const LOAD_MS_PATIENCE = 1_000;
+const LOAD_MS_PATIENCE = 500;
 
 const NO_ESTOP_ANSWER = { accepted: false, text: "e-stop refused: lockstep has none" };
+
+/** How long an answer is waited for before keys and signals have a turn. */
+const WAIT_MS = 5;
 
 /** An answer that takes longer is told to a person: no time passes until it comes. */
 const ANSWER_MS_PATIENCE = 2_000;
@@ -59,24 +75,33 @@ class CueQueue implements CuePort {
   }
 }
 
-/** Undefined when the end was asked for and loading went on: a policy's module may never end. */
+/**
+ * Undefined when the end was asked for and loading went on: a policy's module may never end.
+ * Tests have a patience of their own.
+ */
 export async function runLockstep(
   options: RunOptions,
   hooks: RunHooks,
+  patience: Patience = PATIENCE,
 ): Promise<RunReport | undefined> {
   hooks.note(LOADING);
-  const run = await Promise.race([load(options, hooks), impatience(hooks.endAsked)]);
-  if (run === undefined) return undefined;
-  hooks.onHandle(run.handle());
-  await run.toTheEnd();
-  return run.report();
+  const thread = lockstepPolicyThread(options.plan);
+  try {
+    const body = await Promise.race([load(options, hooks, thread), impatience(hooks.endAsked)]);
+    if (body === undefined) return undefined;
+    const run = new LockstepRun(options, hooks, body, thread, patience);
+    hooks.onHandle(run.handle());
+    await run.toTheEnd();
+    return run.report();
+  } finally {
+    await thread.end();
+  }
 }
 
-async function load(options: RunOptions, hooks: RunHooks): Promise<LockstepRun> {
-  const { plan } = options;
-  const layout = layoutOf(plan);
-  const runner = await makeRunner(plan, layout);
-  return new LockstepRun(options, layout, runner, await makeBody(plan), hooks);
+async function load(options: RunOptions, hooks: RunHooks, thread: PolicyThread): Promise<Body> {
+  const started = thread.start((text) => hooks.note(text));
+  const [body] = await Promise.all([makeBody(options.plan), started]);
+  return body;
 }
 
 async function impatience(endAsked: Promise<void>): Promise<undefined> {
@@ -89,7 +114,9 @@ async function impatience(endAsked: Promise<void>): Promise<undefined> {
 class LockstepRun {
   readonly #options: RunOptions;
   readonly #core: ControlCore;
-  readonly #runner: PolicyRunner;
+  readonly #policy: AskedPolicyPort;
+  readonly #thread: PolicyThread;
+  readonly #patience: Patience;
   readonly #body: Body;
   readonly #hooks: RunHooks;
   readonly #watch: RunWatch;
@@ -98,29 +125,31 @@ class LockstepRun {
   #tick = 0;
   #wallNs = 0;
   #quit = false;
-  #stopWaiting: () => void = () => undefined;
 
   constructor(
     options: RunOptions,
-    layout: StateLayout,
-    runner: PolicyRunner,
-    body: Body,
     hooks: RunHooks,
+    body: Body,
+    thread: PolicyThread,
+    patience: Patience,
   ) {
-    const { robot } = options.plan;
+    const { plan } = options;
+    const { robot } = plan;
     this.#options = options;
-    this.#runner = runner;
     this.#hooks = hooks;
     this.#body = body;
+    this.#thread = thread;
+    this.#patience = patience;
+    this.#policy = new AskedPolicyPort(thread.arena, robot.policy.anchoring);
     this.#watch = new RunWatch(options, hooks, () => this.#task());
-    this.#watch.policy = printable(runner.policyName);
+    this.#watch.policy = printable(thread.name);
     this.#core = new ControlCore({
       profile: robot,
-      layout,
+      layout: layoutOf(plan),
       schemaFingerprint: commandFingerprint(robot),
       sensor: body.sensor,
       actuator: body.robot.actuator,
-      policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
+      policy: this.#policy,
       cues: this.#cues,
       alive: ALL_ALIVE,
       ticks: this.#watch,
@@ -147,40 +176,68 @@ class LockstepRun {
       await nextTurn();
     }
     this.#wallNs = this.#clock.nowNs() - fromNs;
+    this.#noteLoss();
     this.#body.robot.lifecycle.close();
   }
 
+  /** Within a batch the policy decides for the next tick while the world moves on from this one. */
   async #batch(untilTick: number): Promise<void> {
     const { robot } = this.#options.plan;
-    const fromNs = this.#clock.nowNs();
-    for (; this.#tick < untilTick && !this.#quit; this.#tick += 1) {
-      if (this.#clock.nowNs() - fromNs > BATCH_NS) return;
-      const nowNs = tickTimeNs(this.#tick, robot.controlHz, 1);
+    const timeOf = (tick: number) => tickTimeNs(tick, robot.controlHz, 1);
+    const untilNs = this.#clock.nowNs() + this.#patience.batchNs;
+    this.#policy.ask(this.#tick, timeOf(this.#tick));
+    if (!this.#policy.awaitAnswer(WAIT_MS)) await this.#answered();
+    let isLast = false;
+    while (!isLast && !this.#quit) {
+      const nowNs = timeOf(this.#tick);
       controlTick(this.#core, nowNs);
+      this.#tick += 1;
+      isLast = this.#tick === untilTick || this.#clock.nowNs() > untilNs;
+      // Nobody may quit between a decision and its tick, so the last one leaves none under way.
+      if (isLast) this.#policy.settle();
+      else this.#policy.ask(this.#tick, timeOf(this.#tick));
       this.#body.advanceTo(instant(nowNs + robot.periodNs / 2));
-      if (this.#runner.isPending) await this.#settled();
+      if (!this.#policy.awaitAnswer(WAIT_MS)) await this.#answered();
     }
   }
 
-  /** The clock waits for an answer, as long as it takes or until the run is told to end. */
-  async #settled(): Promise<void> {
+  /** The clock waits for an answer until there can be none, or the run is told to end. */
+  async #answered(): Promise<void> {
+    const thread = this.#thread;
     const tell = setTimeout(() => this.#hooks.note(WAITING), ANSWER_MS_PATIENCE);
-    const told = new Promise<void>((resolve) => {
-      this.#stopWaiting = resolve;
-    });
-    await Promise.race([this.#runner.settled(), told]);
+    const { silenceNsMax } = this.#patience;
+    const silence = new SilenceWatch(silenceNsMax, thread.beatCount, this.#clock.nowNs());
+    do {
+      await nextTurn();
+      if (silence.isSilent(thread.beatCount, this.#clock.nowNs())) {
+        thread.lose(`it has not answered for ${silenceNsMax / NS_PER_S} s`);
+      }
+      this.#noteLoss();
+    } while (!this.#quit && !this.#policy.awaitAnswer(WAIT_MS));
     clearTimeout(tell);
+  }
+
+  /** Told once, and a cue of the next tick. */
+  #noteLoss(): void {
+    const { lostWhy } = this.#thread;
+    if (lostWhy === undefined || this.#watch.lostThread !== "") return;
+    const text = `the policy thread ended: ${lostWhy}`;
+    this.#watch.lostThread = text;
+    this.#hooks.note(text);
+    this.#policy.giveUp();
+    this.#cues.put(OperatorCue.PolicyLost);
   }
 
   report(): RunReport {
     const { robot } = this.#options.plan;
-    const { lastError, safeTicks, safeEpisodes } = this.#runner;
+    const { lastError, safeTicks, safeEpisodes } = this.#policy;
+    const { lostThread } = this.#watch;
     this.#watch.warnings = lastError === "" ? [] : [`the policy threw: ${lastError}`];
     return this.#watch.report({
       policySafeTicks: safeTicks,
       policySafeEpisodes: safeEpisodes,
       realtimeFactor: (this.#tick * robot.periodNs) / this.#wallNs,
-      failure: this.#body.sim?.fault?.message,
+      failure: this.#body.sim?.fault?.message ?? (lostThread === "" ? undefined : lostThread),
     });
   }
 
@@ -197,7 +254,6 @@ class LockstepRun {
       prooftest: () => NO_ESTOP_ANSWER,
       quit: () => {
         this.#quit = true;
-        this.#stopWaiting();
       },
       frame: () => Promise.resolve(undefined),
     };

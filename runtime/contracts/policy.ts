@@ -6,6 +6,9 @@ import { assert } from "./assert.ts";
 import type { FieldView, StateView } from "./state.ts";
 import type { Instant } from "./units.ts";
 
+/** At most this many chunks enter in one tick; more wait for the next. */
+export const CHUNKS_PER_TICK_MAX = 4;
+
 /** Numbers the decisions of one epoch. A new epoch gets a new allocator; there is no global one. */
 export class SequenceAllocator {
   readonly epoch: number;

@@ -14,6 +14,7 @@ import { Evidence } from "../contracts/evidence.ts";
 import type { EvidenceSink } from "../contracts/evidence.ts";
 import { Mode, OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
+import { CHUNKS_PER_TICK_MAX } from "../contracts/policy.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { REASON_COUNT, Reason } from "../contracts/reason.ts";
@@ -31,8 +32,6 @@ import { ObserveStage } from "./observe-stage.ts";
 import { DeadlineMonitor } from "./timing.ts";
 
 const ARRIVALS_TOKEN = 0x9b1d_40e7;
-/** At most this many chunks enter in one tick; more wait for the next. */
-const CHUNKS_PER_TICK_MAX = 4;
 /** At most this many cues enter in one tick: a person's acts never come faster. */
 const CUES_PER_TICK_MAX = 8;
 

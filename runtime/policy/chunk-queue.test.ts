@@ -63,3 +63,17 @@ test("clearing leaves nothing", () => {
   queue.clear();
   expect(takeAll(queue, 1000)).toEqual([]);
 });
+
+test("the next look is at once after an act, then when a decision is ready, else never", () => {
+  const queue = new ChunkQueue();
+  expect(queue.nextLookNs).toBe(Infinity);
+  add(queue, 1, 300);
+  add(queue, 2, 200);
+  expect(queue.nextLookNs).toBe(-Infinity); // the end of the acts is to be stamped
+  expect(takeAll(queue, 100)).toEqual([]);
+  expect(queue.nextLookNs).toBe(200);
+  expect(takeAll(queue, 200)).toEqual([2]);
+  expect(queue.nextLookNs).toBe(300);
+  queue.clear();
+  expect(queue.nextLookNs).toBe(Infinity);
+});

@@ -49,6 +49,16 @@ export class ChunkQueue {
     return true;
   }
 
+  /** When a look has something to do: at once after an `add`, Infinity when nothing waits. */
+  get nextLookNs(): number {
+    let nextNs = FREE;
+    for (let place = 0; place < QUEUE_PLACES; place += 1) {
+      if (this.#open[place] === 1) return Number.NEGATIVE_INFINITY;
+      nextNs = Math.min(nextNs, this.#readyNs[place]!);
+    }
+    return nextNs;
+  }
+
   clear(): void {
     this.#readyNs.fill(FREE);
     this.#open.fill(0);

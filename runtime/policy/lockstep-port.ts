@@ -1,5 +1,6 @@
-// LockstepPolicyPort: an in-process policy under the lockstep clock. It acts inside `takeChunk`, at
-// its own cadence, on the newest state published before; it takes no time unless a latency says so.
+// LockstepPolicyPort: a policy in the tick's own thread, under the lockstep clock. It acts inside
+// `takeChunk`, at its own cadence, on the newest state published before; it takes no time unless a
+// latency says so. For policies that are trusted to return: a run gives its policy a thread.
 
 import { ChunkView } from "../contracts/action.ts";
 import { anchorChunk } from "../contracts/anchoring.ts";

@@ -112,6 +112,15 @@ export class PolicyRunner {
     return this.#pending !== undefined;
   }
 
+  /** Before this tick a `step` does nothing, unless an epoch begins. */
+  get dueTick(): number {
+    return this.#dueTick;
+  }
+  /** Before this moment a `takeInto` finds nothing, unless a `step` comes before it. */
+  get nextLookNs(): number {
+    return this.#queue.nextLookNs;
+  }
+
   /** Copies the newest state. */
   observe(state: StateView): void {
     this.#latest.copyFrom(state);

@@ -51,6 +51,18 @@ export function loadTask(nameOrPath: string, readText: ReadText = readDisk): Tas
   return deepFreeze(taskFrom(tree));
 }
 
+/** The error of a value that only others can judge, at its place in the file of a profile. */
+export function fieldError(
+  { path }: { readonly path: string },
+  pointer: string,
+  expected: string,
+  readText: ReadText = readDisk,
+): ProfileError {
+  const tree = new Tree(path, builtinFiles.get(path) ?? readText(path) ?? "");
+  tree.report(pointer, expected);
+  return tree.error();
+}
+
 /** Any profile, by what its file says it is. */
 export function loadProfile(nameOrPath: string, readText: ReadText = readDisk): LoadedProfile {
   const names = [...robotNames, ...taskNames];

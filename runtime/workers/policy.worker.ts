@@ -1,15 +1,9 @@
 // The policy thread: decides on the newest state, at the profile's cadence, and hands chunks to the
 // control thread. It may be slow, throw or hang: the tick goes on and says that nothing came.
 
-import { credentials } from "@grpc/grpc-js";
-import packageFacts from "../../package.json" with { type: "json" };
 import { ChunkView } from "../contracts/action.ts";
-import { assert } from "../contracts/assert.ts";
-import type { Policy } from "../contracts/policy.ts";
 import { StateView } from "../contracts/state.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
-import { parseAddress } from "../link/address.ts";
-import { openRemotePolicy } from "../link/grpc-remote.ts";
 import { makeRunner } from "../policy/make-runner.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageReader } from "../shm/image-slots.ts";
@@ -17,6 +11,7 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingWriter } from "../shm/spsc-ring.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
 import { WordStop } from "./ports.ts";
+import { openRemote } from "./remote-policy.ts";
 import { SlotPictures } from "./slot-pictures.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, note, runWhenTold, tellPolicyName } from "./thread.ts";
@@ -31,7 +26,11 @@ const stop = new WordStop(words);
 const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
 const camera = plan.run.robot.sim?.camera;
 const pictures = camera && new SlotPictures(new ImageReader(arena.images("pictures")), camera);
-const runner = await makeRunner(plan.run, layout, { pictures, openRemote });
+const surroundings = { run: plan.run, layout, origin: plan.origin, pictures, isLockstep: false };
+const runner = await makeRunner(plan.run, layout, {
+  pictures,
+  openRemote: (url) => openRemote(url, surroundings),
+});
 const states = new LatestReader(arena.cell("state"));
 const status = new LatestWriter(arena.cell("policy-status"));
 const chunks = new RingWriter(arena.ring("chunks"));
@@ -40,30 +39,6 @@ const chunk = new ChunkView();
 let epoch = -1;
 let told = "";
 let toldStatus = "";
-
-/** A policy on another machine; its first words come before this thread is ready. */
-function openRemote(url: string): Promise<Policy> {
-  const { robot, task, seed } = plan.run;
-  const address = parseAddress(url);
-  assert(address?.isLoopback === true, "an address of another machine was refused");
-  return openRemotePolicy({
-    target: address.target,
-    credentials: credentials.createInsecure(),
-    tlsName: undefined,
-    facts: {
-      robot,
-      task,
-      layout,
-      manifestSha256: new Uint8Array(0),
-      runtimeVersions: { holdfast: packageFacts.version, bun: Bun.version },
-    },
-    nowNs: () => clock.nowNs(),
-    pictures,
-    waitsForEver: false,
-    seed,
-    note,
-  });
-}
 
 function publishStatus(): void {
   const { record } = status;

@@ -1,0 +1,111 @@
+// The policy thread of a lockstep run: it sleeps until it is asked, decides on the state that came
+// with the ask, and answers. A promised answer is waited for at the next ask, so that what the tick
+// in between voided is never looked at: the same decisions, run after run.
+//
+// It has no real-time priority, so it may wait on a bell.
+
+import { ChunkView } from "../contracts/action.ts";
+import { CHUNKS_PER_TICK_MAX } from "../contracts/policy.ts";
+import { REASON_COUNT } from "../contracts/reason.ts";
+import { StateView } from "../contracts/state.ts";
+import { instant } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
+import { makeRunner } from "../policy/make-runner.ts";
+import { Bell } from "../shm/bell.ts";
+import { ThreadSlot } from "../shm/control-words.ts";
+import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
+import { RingWriter } from "../shm/spsc-ring.ts";
+import { AnswerSlot, AskKind, AskSlot, textInto } from "./lockstep-plan.ts";
+import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { openRemote } from "./remote-policy.ts";
+import { attach, runWhenTold, tellPolicyName } from "./thread.ts";
+
+/** How long the thread sleeps before the policy's own timers get a turn. */
+const SLEEP_MS = 5;
+/** How often it says that its event loop turns. */
+const BEAT_MS = 100;
+
+const thread = attach();
+const { plan, arena, words } = thread;
+const layout = layoutOf(plan.run);
+const { origin } = plan;
+const surroundings = { run: plan.run, layout, origin, pictures: undefined, isLockstep: true };
+const runner = await makeRunner(plan.run, layout, {
+  pictures: undefined,
+  openRemote: (url) => openRemote(url, surroundings),
+});
+const askBell = new Bell(arena.words("ask-bell"));
+const answerBell = new Bell(arena.words("answer-bell"));
+const states = new LatestReader(arena.cell("state"));
+const asks = new LatestReader(arena.cell("ask"));
+const answer = new LatestWriter(arena.cell("answer"));
+const status = new LatestWriter(arena.cell("policy-status"));
+const errors = new LatestWriter(arena.cell("policy-error"));
+const chunks = new RingWriter(arena.ring("chunks"));
+const state = new StateView(new Float64Array(layout.slotCount), layout);
+const chunk = new ChunkView();
+let epoch = -1;
+let told = "";
+
+async function serve(): Promise<void> {
+  asks.take();
+  if (states.take()) state.record.set(states.record);
+  if (state.epoch !== epoch) {
+    epoch = state.epoch;
+    runner.beginEpoch(epoch);
+  } else if (runner.isPending) {
+    await runner.settled();
+    await nextTurn();
+  }
+  const { record } = asks;
+  if (record[AskSlot.kind] === AskKind.decide) {
+    decide(record[AskSlot.tick]!, instant(record[AskSlot.nowNs]!));
+  }
+  tell();
+}
+
+function decide(tick: number, nowNs: Instant): void {
+  runner.observe(state);
+  runner.step(tick, nowNs);
+  for (let count = 0; count < CHUNKS_PER_TICK_MAX && runner.takeInto(chunk, nowNs); count += 1) {
+    chunks.put(chunk.record);
+  }
+}
+
+function tell(): void {
+  for (let reason = 0; reason < REASON_COUNT; reason += 1) {
+    status.record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
+    status.record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
+  }
+  status.publish();
+  if (runner.lastError !== told) {
+    told = runner.lastError;
+    textInto(errors.record, told);
+    errors.publish();
+  }
+  answer.record[AnswerSlot.isPromised] = runner.isPending ? 1 : 0;
+  answer.record[AnswerSlot.dueTick] = runner.dueTick;
+  answer.record[AnswerSlot.nextLookNs] = runner.nextLookNs;
+  answer.publish();
+  answerBell.ring();
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+tellPolicyName(runner.policyName);
+runWhenTold(thread, ThreadSlot.policy, "hf-policy", 0, async () => {
+  setInterval(() => words.beat(ThreadSlot.policy), BEAT_MS);
+  let servedCount = 0;
+  for (;;) {
+    if (askBell.waitPast(servedCount, SLEEP_MS)) {
+      servedCount = askBell.count;
+      await serve();
+    }
+    // While an answer is promised the next ask is at most a tick away.
+    if (!runner.isPending) await nextTurn();
+  }
+});

@@ -1,0 +1,59 @@
+// How a Worker starts, for every kind of run: it must say ready, and what it does instead is one
+// clear error. A person is told when that takes long.
+
+import type { WorkerMessage } from "./thread.ts";
+
+/** A Worker must say ready within this: wasm compiles in 0.6 s, in 6 s on a busy machine. */
+const READY_MS_MAX = 30_000;
+/** How long a thread may take to load before a person is told what is waited for. */
+const PATIENCE_MS = 2_000;
+
+/** What is used of a thread that the composition root has spawned. */
+export type SpawnedThread = {
+  on(event: "message", listener: (message: WorkerMessage) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "exit", listener: (code: number) => void): unknown;
+  postMessage(message: "go"): void;
+  terminate(): Promise<unknown>;
+};
+
+export class ThreadStartError extends Error {
+  override readonly name = "ThreadStartError";
+  readonly code = "thread_start";
+  readonly thread: string;
+
+  constructor(thread: string, why: string) {
+    super(`Cannot start the ${thread} thread: ${why}`);
+    this.thread = thread;
+  }
+}
+
+/** Resolves once the thread says ready. Throws ThreadStartError. */
+export async function untilReady(
+  thread: SpawnedThread,
+  name: string,
+  note: (text: string) => void,
+): Promise<void> {
+  let failure = "";
+  const ready = new Promise<void>((resolve, reject) => {
+    const refuse = (why: string): void => reject(new ThreadStartError(name, why));
+    thread.on("message", ({ kind }: WorkerMessage) => {
+      if (kind === "ready") resolve();
+    });
+    thread.on("error", (error: Error) => {
+      failure = error.message;
+      refuse(failure);
+    });
+    thread.on("exit", () => refuse(failure || "it ended while loading"));
+    setTimeout(
+      () => refuse(`it was not ready within ${READY_MS_MAX / 1000} s`),
+      READY_MS_MAX,
+    ).unref();
+  });
+  const slow = setTimeout(() => note(`waiting for the ${name} thread to load`), PATIENCE_MS);
+  try {
+    await ready;
+  } finally {
+    clearTimeout(slow);
+  }
+}
