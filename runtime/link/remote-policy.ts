@@ -53,6 +53,7 @@ export class RemotePolicy implements Policy {
   #allocator: SequenceAllocator | undefined;
   #pending: Pending | undefined;
   #lastFailure = "";
+  #firstActNs: Instant | undefined;
   /** The last chunk handed on, for the rows that are still to be executed. */
   #handedFromNs: Instant = instant(0);
   #handed: ChunkView | undefined;
@@ -79,6 +80,7 @@ export class RemotePolicy implements Policy {
   reset(_epoch: number, allocator: SequenceAllocator): void {
     this.#allocator = allocator;
     this.#handed = undefined;
+    this.#firstActNs = undefined;
     this.#settle(null);
   }
 
@@ -90,6 +92,8 @@ export class RemotePolicy implements Policy {
     const sentNs = this.#parts.nowNs();
     const observation = observationOf(state, allocator.epoch, nowNs, pictures);
     if (observation === null) return this.#nothing("a picture was overwritten before it was sent");
+    this.#firstActNs ??= nowNs;
+    observation.sinceResetNs = BigInt(Math.round(nowNs - this.#firstActNs));
     this.#addBuffered(observation, nowNs);
     const asked = { epoch: allocator.epoch, seq: allocator.next(), stampNs: state.stampNs };
     const leftNs = this.#parts.waitsForEver ? Infinity : this.#windowNs - (nowNs - state.stampNs);

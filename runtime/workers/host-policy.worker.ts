@@ -10,7 +10,7 @@ import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-tr
 import { SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateView } from "../contracts/state.ts";
-import { duration } from "../contracts/units.ts";
+import { duration, instant } from "../contracts/units.ts";
 import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
 import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_pb.js";
 import type { Decision } from "../link/host-session.ts";
@@ -39,6 +39,8 @@ export type FromHostPolicy =
   | { readonly kind: "threw"; readonly text: string };
 
 const WARM_UP_EPOCH = 0;
+/** When an epoch begins here: late enough for the stamps of what was sampled before. */
+const EPOCH_NS = 3_600e9;
 
 assert(!isMainThread && parentPort !== null, "a Worker entry runs in a Worker");
 const port = parentPort;
@@ -76,7 +78,9 @@ function factsOf(): PolicyFacts {
 }
 
 async function decide(observation: Observation): Promise<Decision | null> {
-  const nowNs = clock.nowNs();
+  const startedNs = clock.nowNs();
+  // The run's own time: in lockstep the wall clock means nothing.
+  const nowNs = instant(EPOCH_NS + Number(observation.sinceResetNs));
   tick += 1;
   const wrong = writeState(state, observation, tick, nowNs);
   if (wrong !== undefined) throw new Error(`an observation of another robot: ${wrong}`);
@@ -90,7 +94,7 @@ async function decide(observation: Observation): Promise<Decision | null> {
     dtNs,
     startOffsetNs: validFromNs === ANCHOR_BY_PROFILE ? 0 : Math.max(0, validFromNs - state.stampNs),
     rows: [...values.subarray(0, horizon * width)],
-    inferenceNs: clock.nowNs() - nowNs,
+    inferenceNs: clock.nowNs() - startedNs,
   };
 }
 

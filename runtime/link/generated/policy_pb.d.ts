@@ -553,6 +553,13 @@ export declare type Observation = Message<"holdfast.policy.v1.Observation"> & {
    * @generated from field: uint64 measured_delay_ns = 14;
    */
   measuredDelayNs: bigint;
+
+  /**
+   * Time of the run since this epoch's first observation. In lockstep it is no wall clock's.
+   *
+   * @generated from field: uint64 since_reset_ns = 15;
+   */
+  sinceResetNs: bigint;
 };
 
 /**
