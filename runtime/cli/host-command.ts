@@ -29,6 +29,7 @@ export type HostValues = {
   readonly listen?: string;
   readonly policy?: string;
   readonly robot?: string;
+  readonly promise?: Duration;
   readonly latency?: Duration;
   readonly jitter?: Duration;
   readonly drop?: DropRatio;
@@ -54,6 +55,11 @@ export function addHostCommand(program: Command, context: CommandContext): void 
     .addOption(
       option("--robot <FILE>", "profile of the robots (default: built-in, by name)").argParser(
         textOf("--robot"),
+      ),
+    )
+    .addOption(
+      option("--promise <D>", "slower answers than this mean reduced speed").argParser(
+        lengthOf("--promise"),
       ),
     )
     .addOption(option("--latency <D>", "hold answers back").argParser(lengthOf("--latency")))

@@ -17,11 +17,13 @@ export type HostedPolicy = {
   readonly policy: string | undefined;
   /** A profile to use for every robot, instead of the built-in one of its name. */
   readonly robot: string | undefined;
+  /** What the host promises of its latency; 0: nothing. */
+  readonly promiseNs: number;
 };
 
 /** Makes the policy of one robot; what comes of it is told to `events`. */
 export function openHostPolicy(
-  { policy, robot: given }: HostedPolicy,
+  { policy, robot: given, promiseNs }: HostedPolicy,
   hello: Hello,
   events: HostPolicyEvents,
   note: (text: string) => void,
@@ -45,7 +47,7 @@ export function openHostPolicy(
     queueMicrotask(() => events.refused("joint_names", names, found, remedy));
     return NOTHING;
   }
-  const plan = { robot, task, policy: policy ?? task.defaultPolicy };
+  const plan = { robot, task, policy: policy ?? task.defaultPolicy, promiseNs };
   return new ThreadPolicy(plan, events, note);
 }
 

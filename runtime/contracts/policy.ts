@@ -3,6 +3,7 @@
 
 import type { ActionSchema, ChunkView } from "./action.ts";
 import { assert } from "./assert.ts";
+import type { Evidence } from "./evidence.ts";
 import type { FieldView, StateView } from "./state.ts";
 import type { Instant } from "./units.ts";
 
@@ -50,6 +51,10 @@ export interface Policy {
   act(state: StateView, nowNs: Instant): ChunkView | null | Promise<ChunkView | null>;
   /** One line for a person: how it goes with what this policy depends on. Empty: nothing to say. */
   readonly statusText?: string;
+  /** True while its answers take longer than was promised. */
+  readonly isSlow?: boolean;
+  /** What became of a decision, by the id it was numbered with. */
+  receipt?(code: Evidence, epoch: number, seq: number): void;
   /** The run is over: lets go of what would outlive it. */
   close?(): void;
 }

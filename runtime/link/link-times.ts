@@ -25,6 +25,11 @@ export class LinkTimes {
     return duration(sorted[Math.floor(sorted.length / 2)] ?? 0);
   }
 
+  /** How many answers the median is of. */
+  get delayCount(): number {
+    return this.#delays.length;
+  }
+
   /** Four stamps of a ping: sent and received here, received and sent there. */
   pong(sentNs: number, hostReceivedNs: number, hostSentNs: number, receivedNs: number): void {
     const roundTripNs = receivedNs - sentNs - (hostSentNs - hostReceivedNs);

@@ -8,6 +8,7 @@
 import { ChunkView } from "../contracts/action.ts";
 import type { ActionSchema } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
+import { Evidence, evidenceNames } from "../contracts/evidence.ts";
 import type { PictureReader, Policy, SequenceAllocator } from "../contracts/policy.ts";
 import type { StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
@@ -18,6 +19,9 @@ import { observationOf } from "./edge-messages.ts";
 import type { EdgeLink, LinkAnswer } from "./edge-link.ts";
 import type { PolicyFacts } from "./generated/policy_pb.js";
 import { schemaOf } from "./handshake.ts";
+
+/** Answers that a latency is judged by. */
+const JUDGED_COUNT = 4;
 
 export type RemoteParts = {
   readonly link: EdgeLink;
@@ -49,11 +53,13 @@ export class RemotePolicy implements Policy {
   readonly #parts: RemoteParts;
   readonly #check: ChunkCheck;
   readonly #windowNs: number;
+  readonly #promisedNs: number;
   readonly #chunk = new ChunkView();
   #allocator: SequenceAllocator | undefined;
   #pending: Pending | undefined;
   #lastFailure = "";
   #firstActNs: Instant | undefined;
+  #delivered: { readonly seq: number; readonly epoch: number; readonly id: number } | undefined;
   /** The last chunk handed on, for the rows that are still to be executed. */
   #handedFromNs: Instant = instant(0);
   #handed: ChunkView | undefined;
@@ -69,12 +75,18 @@ export class RemotePolicy implements Policy {
     const dtNs = Number(facts.dtNs);
     this.#check = new ChunkCheck({ schema, horizon, dtNs });
     this.#windowNs = horizon * dtNs;
+    this.#promisedNs = Number(facts.latencyNsP99);
   }
 
   /** One line for a person: how the link stands, and the last decision that came to nothing. */
   get statusText(): string {
     const { link } = this.#parts;
-    return link.phase !== "ready" || this.#lastFailure === "" ? link.text : this.#lastFailure;
+    if (link.phase !== "ready") return link.text;
+    if (this.isSlow) {
+      const promised = `the ${(this.#promisedNs / 1e6).toFixed(0)} ms that the host promised`;
+      return `answers take longer than ${promised}: the robot moves at reduced speed`;
+    }
+    return this.#lastFailure === "" ? link.text : this.#lastFailure;
   }
 
   reset(_epoch: number, allocator: SequenceAllocator): void {
@@ -107,6 +119,21 @@ export class RemotePolicy implements Policy {
     return answer;
   }
 
+  /** The median of the last answers is above what the host promised. */
+  get isSlow(): boolean {
+    const { delayNs, delayCount } = this.#parts.link.times;
+    return this.#promisedNs > 0 && delayCount >= JUDGED_COUNT && delayNs > this.#promisedNs;
+  }
+
+  /** Tells the host what the robot made of its newest chunk. */
+  receipt(code: Evidence, epoch: number, seq: number): void {
+    const chunk = this.#delivered;
+    if (chunk === undefined || chunk.seq !== seq || chunk.epoch !== epoch) return;
+    const isVerdict = code === Evidence.Accepted || evidenceNames[code].startsWith("rejected");
+    if (!isVerdict) return;
+    this.#parts.link.receipt(chunk.id, code === Evidence.Accepted, evidenceNames[code]);
+  }
+
   close(): void {
     this.#parts.hangUp();
   }
@@ -132,7 +159,11 @@ export class RemotePolicy implements Policy {
     }
     this.#check.writeInto(this.#chunk, chunk, pending.asked);
     link.times.answered(duration(nowNs() - pending.stampNs));
-    link.receipt(answer.observationId, true, "delivered");
+    this.#delivered = {
+      seq: pending.asked.seq,
+      epoch: pending.asked.epoch,
+      id: pending.observationId,
+    };
     this.#lastFailure = "";
     this.#keep(pending.asked.stampNs, Number(chunk.startOffsetNs));
     this.#settle(this.#chunk);

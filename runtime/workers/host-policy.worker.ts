@@ -26,6 +26,8 @@ export type HostPolicyPlan = {
   readonly task: TaskProfile;
   /** A name of the registry, or a path. */
   readonly policy: string;
+  /** 99 of 100 answers come within this; 0: no promise. */
+  readonly promiseNs: number;
 };
 
 export type ToHostPolicy =
@@ -44,7 +46,7 @@ const EPOCH_NS = 3_600e9;
 
 assert(!isMainThread && parentPort !== null, "a Worker entry runs in a Worker");
 const port = parentPort;
-const { robot, task, policy: name } = workerData as HostPolicyPlan;
+const { robot, task, policy: name, promiseNs } = workerData as HostPolicyPlan;
 const layout = layoutOf({ robot, task });
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 const pictures = new HostPictures();
@@ -74,6 +76,7 @@ function factsOf(): PolicyFacts {
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
     acceptsJpeg: false,
+    latencyNsP99: BigInt(promiseNs),
   });
 }
 

@@ -124,6 +124,8 @@ const CHUNK_RECORDS = 8;
 /** Tick records main may be behind: 5 s at 200 Hz, longer than any pause of a collector. */
 const TICK_RECORDS = 1024;
 const EVIDENCE_RECORDS = 1024;
+/** The policy thread reads them every few ms; what it misses is only not told. */
+const RECEIPT_RECORDS = 64;
 /** Pictures in the arena: one being drawn, one newest, two still being read. */
 const FRAME_COUNT = 4;
 const BYTES_PER_PIXEL = 3;
@@ -159,6 +161,7 @@ export function arenaParts(run: RunPlan): readonly ArenaPart[] {
     ring("chunks", CHUNK_SLOT_COUNT, CHUNK_RECORDS),
     ring("ticks", tickSlotCount(jointCount), TICK_RECORDS),
     ring("evidence", EVIDENCE_SLOT_COUNT, EVIDENCE_RECORDS),
+    ring("receipts", EVIDENCE_SLOT_COUNT, RECEIPT_RECORDS),
     {
       kind: "images",
       name: "pictures",

@@ -1,14 +1,17 @@
 // The policy thread: decides on the newest state, at the profile's cadence, and hands chunks to the
 // control thread. It may be slow, throw or hang: the tick goes on and says that nothing came.
 
+import { Fault } from "../../safety/faults.ts";
 import { ChunkView } from "../contracts/action.ts";
+import { EVIDENCE_SLOT_COUNT, EvidenceSlot } from "../contracts/evidence.ts";
+import type { Evidence } from "../contracts/evidence.ts";
 import { StateView } from "../contracts/state.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { makeRunner } from "../policy/make-runner.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
-import { RingWriter } from "../shm/spsc-ring.ts";
+import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
 import { WordStop } from "./ports.ts";
 import { openRemote } from "./remote-policy.ts";
@@ -34,6 +37,8 @@ const runner = await makeRunner(plan.run, layout, {
 const states = new LatestReader(arena.cell("state"));
 const status = new LatestWriter(arena.cell("policy-status"));
 const chunks = new RingWriter(arena.ring("chunks"));
+const receipts = new RingReader(arena.ring("receipts"));
+const receipt = new Float64Array(EVIDENCE_SLOT_COUNT);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 const chunk = new ChunkView();
 let epoch = -1;
@@ -61,6 +66,11 @@ function cycle(): void {
     runner.step(state.tick + 1, clock.nowNs());
   }
   while (runner.takeInto(chunk, clock.nowNs())) chunks.put(chunk.record);
+  while (receipts.takeInto(receipt)) {
+    const [code, epoch, seq] = [EvidenceSlot.code, EvidenceSlot.epoch, EvidenceSlot.seq];
+    runner.receipt(receipt[code]! as Evidence, receipt[epoch]!, receipt[seq]!);
+  }
+  words.reportFaults(ThreadSlot.policy, runner.isSlow ? 1 << Fault.PolicySlow : 0);
   publishStatus();
   if (runner.lastError !== told) {
     told = runner.lastError;
