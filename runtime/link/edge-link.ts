@@ -239,8 +239,12 @@ export class EdgeLink {
   }
 
   #phaseOver(nowNs: Instant): void {
-    if (this.#phase === "waiting") this.#dial(nowNs);
-    else if (this.#phase === "dialing") {
+    if (this.#phase === "waiting") {
+      this.#dial(nowNs);
+      return;
+    }
+    this.#backoffNs = BACKOFF_NS_MIN; // it has waited already
+    if (this.#phase === "dialing") {
       this.#hangUp(`no connection within ${DIAL_NS_MAX / 1e6} ms`, nowNs);
     } else this.#hangUp(`no welcome within ${GREETING_NS_MAX / 1e6} ms`, nowNs);
   }
