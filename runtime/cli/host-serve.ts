@@ -23,8 +23,8 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
-  const { policy, robot, promise } = values;
-  const hosted = { policy, robot, promiseNs: promise ?? 0 };
+  const { policy, robot, task, promise } = values;
+  const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
   const threads = new HostPolicyThreads();
   const { host, port } = await open(address, {
     credentials: ServerCredentials.createInsecure(),

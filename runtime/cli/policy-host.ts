@@ -17,6 +17,8 @@ export type HostedPolicy = {
   readonly policy: string | undefined;
   /** A profile to use for every robot, instead of the built-in one of its name. */
   readonly robot: string | undefined;
+  /** A task to use for every robot, instead of the built-in one of its name. */
+  readonly task: string | undefined;
   /** What the host promises of its latency; 0: nothing. */
   readonly promiseNs: number;
 };
@@ -24,7 +26,7 @@ export type HostedPolicy = {
 /** Makes the policy of one robot; what comes of it is told to `events`. */
 export function openHostPolicy(
   threads: HostPolicyThreads,
-  { policy, robot: given, promiseNs }: HostedPolicy,
+  { policy, robot: givenRobot, task: givenTask, promiseNs }: HostedPolicy,
   hello: Hello,
   events: HostPolicyEvents,
   note: (text: string) => void,
@@ -32,11 +34,11 @@ export function openHostPolicy(
   let robot: RobotProfile;
   let task: TaskProfile;
   try {
-    robot = loadRobot(given ?? hello.robot);
-    task = loadTask(hello.taskName);
+    robot = loadRobot(givenRobot ?? hello.robot);
+    task = loadTask(givenTask ?? hello.taskName);
   } catch (error) {
     if (!(error instanceof ProfileError)) throw error;
-    const remedy = "start the host with --robot and the profile that the robot runs";
+    const remedy = "start the host with --robot and --task and the files that the robot runs";
     const found = `robot ${hello.robot}, task ${hello.taskName}`;
     queueMicrotask(() => events.refused("robot", "a profile that this host has", found, remedy));
     return NOTHING;

@@ -156,6 +156,11 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   if (time === "lockstep" && plan.spinTailNs > 0) {
     throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
   }
+  const camera = plan.robot.sim?.camera?.id;
+  if (time === "lockstep" && camera !== undefined && task.requires.includes(camera)) {
+    const expected = `streaming, as task ${task.name} requires pictures`;
+    throw new UsageError("--time", expected, quoted(time));
+  }
   const estop = estopChoice(values, hasKeyboard);
   if (time === "lockstep" && estop.kind !== "none") {
     throw new UsageError("--estop", "--time streaming with it", "--time lockstep");
