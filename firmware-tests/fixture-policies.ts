@@ -16,6 +16,7 @@ export const fixturePolicies = {
   loadsForever: path(new URL("./fixtures/policy-loads-forever.ts", import.meta.url)),
   segfaults: path(new URL("./fixtures/policy-segfaults.ts", import.meta.url)),
   stormsMain: path(new URL("./fixtures/policy-storms-main.ts", import.meta.url)),
+  sees: path(new URL("./fixtures/policy-sees.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;

@@ -11,6 +11,7 @@ import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
 import { arenaParts } from "./workers/plan.ts";
 import type { BenchTickPlan } from "./workers/bench-tick.worker.ts";
+import type { FromHostPolicy, HostPolicyPlan, ToHostPolicy } from "./workers/host-policy.worker.ts";
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
 import { PolicyThread } from "./workers/policy-thread.ts";
 import { sessionOrigin } from "./workers/system-clock.ts";
@@ -184,6 +185,31 @@ function after(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms).unref();
   });
+}
+
+export type HostPolicyThread = {
+  post(message: ToHostPolicy): void;
+  terminate(): void;
+};
+
+/** Starts the thread of one robot's policy on a policy host. `onEnd` hears of any end, and why. */
+export function spawnHostPolicy(
+  plan: HostPolicyPlan,
+  onMessage: (message: FromHostPolicy) => void,
+  onEnd: (why: string) => void,
+): HostPolicyThread {
+  const url = new URL("./workers/host-policy.worker.ts", import.meta.url);
+  const worker = new Worker(url, { workerData: plan, name: "hf-host-policy" });
+  let failure = "its thread ended";
+  worker.on("message", onMessage);
+  worker.on("error", (error: Error) => {
+    failure = error.message;
+  });
+  worker.on("exit", () => onEnd(failure));
+  return {
+    post: (message) => worker.postMessage(message),
+    terminate: () => void worker.terminate(),
+  };
 }
 
 /** The policy thread of a lockstep run, not started yet. */

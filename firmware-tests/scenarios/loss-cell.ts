@@ -132,7 +132,7 @@ export class LossCell {
     this.policy = new LossPolicyPort(port, trouble, span, this.phaseNs);
     this.#records = new FlightRecorder(CAPACITY_TICKS, tickSlotCount(robot.joints.length));
     this.#checker = new StormChecker(robot);
-    const counters = { read: (index: number) => this.#aliveCount(index) };
+    const counters = { read: (index: number) => this.#aliveCount(index), reported: () => 0 };
     const threads = new AliveMonitor(aliveTable(robot, true), counters);
     this.core = new ControlCore({
       profile: robot,

@@ -36,10 +36,11 @@ const parts = [
 export function addBenchCommand(program: Command, context: CommandContext): void {
   const bench = program
     .command("bench")
-    .summary("measure this machine: tick, gate, sim, core")
+    .summary("measure this machine: tick, gate, sim, core, link")
     .description("Measures this machine. Close other programs first: they share its cores.")
     .addHelpText("after", HELP);
   addTick(bench, context);
+  addLink(program, bench, context);
   addGate(bench, context);
   for (const { name, measure, text } of parts) {
     bench
@@ -54,6 +55,28 @@ export function addBenchCommand(program: Command, context: CommandContext): void
         else context.out.write(`${part.formatBench(figure)}\n`);
       });
   }
+}
+
+function addLink(program: Command, bench: Command, context: CommandContext): void {
+  program
+    .command("bench-link-host", { hidden: true })
+    .description("The other process of bench link.")
+    .action(async () => {
+      const { runBenchLinkHost } = await import("./bench-link-host.ts");
+      await runBenchLinkHost();
+      await new Promise(() => undefined); // until its standard input ends
+    });
+  bench
+    .command("link")
+    .description("round trip of the policy link, beside a bare grpc-js stream")
+    .option("--json", "print one line of JSON")
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
+      const { benchLink, formatLink } = await import("./bench-link.ts");
+      const figures = await benchLink();
+      context.exitWith(ExitCode.Done);
+      if (json) await writeJson(context, figures);
+      else context.out.write(`${formatLink(figures)}\n`);
+    });
 }
 
 function addGate(bench: Command, context: CommandContext): void {

@@ -1,6 +1,6 @@
 // Holds back notes that come too often: one a second is shown, the rest are counted, and the count
-// is told with the next one or a second later. A policy that throws at every tick is one line a
-// second, not two hundred.
+// is told with the last of them, with the next one or a second later. A policy that throws at every
+// tick is one line a second, not two hundred; how things stand now is never held back for good.
 
 const PERIOD_NS = 1e9;
 
@@ -8,6 +8,7 @@ export class NoteLimit {
   readonly #show: (text: string) => void;
   #nextNs = 0;
   #heldCount = 0;
+  #held = "";
 
   constructor(show: (text: string) => void) {
     this.#show = show;
@@ -17,17 +18,18 @@ export class NoteLimit {
     this.tell(nowNs);
     if (nowNs < this.#nextNs) {
       this.#heldCount += 1;
+      this.#held = text;
       return;
     }
     this.#nextNs = nowNs + PERIOD_NS;
     this.#show(text);
   }
 
-  /** Tells how many were held back, once it is time. */
+  /** Tells how many were held back, and the last of them, once it is time. */
   tell(nowNs: number): void {
     if (this.#heldCount === 0 || nowNs < this.#nextNs) return;
     const count = this.#heldCount;
     this.#heldCount = 0;
-    this.#show(`… ${count} more such ${count === 1 ? "note" : "notes"}`);
+    this.#show(count === 1 ? this.#held : `… ${count} more such notes, the last: ${this.#held}`);
   }
 }

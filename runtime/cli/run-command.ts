@@ -8,6 +8,7 @@ import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
+import { isRemote, parseAddress } from "../link/address.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
 import { oneOf } from "../profile/problem.ts";
@@ -155,6 +156,11 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   if (time === "lockstep" && plan.spinTailNs > 0) {
     throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
   }
+  const camera = plan.robot.sim?.camera?.id;
+  if (time === "lockstep" && camera !== undefined && task.requires.includes(camera)) {
+    const expected = `streaming, as task ${task.name} requires pictures`;
+    throw new UsageError("--time", expected, quoted(time));
+  }
   const estop = estopChoice(values, hasKeyboard);
   if (time === "lockstep" && estop.kind !== "none") {
     throw new UsageError("--estop", "--time streaming with it", "--time lockstep");
@@ -191,6 +197,10 @@ async function checkPolicy(
   values: RunValues,
   profile: string,
 ): Promise<void> {
+  if (isRemote(policy)) {
+    checkRemote(policy);
+    return;
+  }
   const { isPolicyPath } = await import("../policy/load-policy.ts");
   if (isPolicyPath(policy)) {
     if (existsSync(policy)) return;
@@ -209,6 +219,16 @@ async function checkPolicy(
   throw isOwn
     ? fieldError(deployment, "/policy", expected)
     : fieldError(task, "/default_policy", expected);
+}
+
+/** A policy on another machine: whether it is there shows when it is dialled. */
+function checkRemote(url: string): void {
+  const address = parseAddress(url);
+  if (address === undefined) {
+    throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
+  }
+  if (address.isLoopback) return;
+  throw new UsageError("--policy", "a host on this machine, such as grpc://127.0.0.1", quoted(url));
 }
 
 /** A deployment's policy is for its own task; another task brings its own. */

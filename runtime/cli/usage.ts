@@ -39,6 +39,8 @@ export class UsageError extends Error {
 const DURATION_S_MAX = 100 * 86_400;
 /** A longer spin would take a core away from everything else. */
 const SPIN_TAIL_US_MAX = 200;
+const LENGTH_NS_MAX = 3_600 * 1e9;
+const UNIT_NS: Readonly<Record<string, number>> = { us: 1e3, ms: 1e6, s: 1e9 };
 const PORT_MAX = 65_535;
 const PID_MAX = 2 ** 22; // the kernel's own limit
 const SIDE_PX_MIN = 16;
@@ -106,6 +108,23 @@ export const spinTailOf = (option: string): Reader<Duration> =>
     const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
     if (value <= SPIN_TAIL_US_MAX) return duration(Math.round(value * NS_PER_US));
     throw new UsageError(option, `microseconds from 0 to ${SPIN_TAIL_US_MAX}`, quoted(text));
+  });
+
+/** A length of time with its unit, from 0. */
+export const lengthOf = (option: string): Reader<Duration> =>
+  once(option, (text) => {
+    const [, digits = "", unit = ""] = /^(\d+(?:\.\d+)?)(us|ms|s)$/.exec(text) ?? [];
+    const value = Number(digits) * (UNIT_NS[unit] ?? Number.NaN);
+    if (digits !== "" && value <= LENGTH_NS_MAX) return duration(Math.round(value));
+    throw new UsageError(option, "a length such as 150ms or 2s, at most an hour", quoted(text));
+  });
+
+/** A share from 0 to 1. */
+export const ratioOf = (option: string): Reader<number> =>
+  once(option, (text) => {
+    const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
+    if (value <= 1) return value;
+    throw new UsageError(option, "a share from 0 to 1, such as 0.1", quoted(text));
   });
 
 export type PictureSize = { readonly widthPx: number; readonly heightPx: number };

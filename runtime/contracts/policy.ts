@@ -3,7 +3,8 @@
 
 import type { ActionSchema, ChunkView } from "./action.ts";
 import { assert } from "./assert.ts";
-import type { StateView } from "./state.ts";
+import type { Evidence } from "./evidence.ts";
+import type { FieldView, StateView } from "./state.ts";
 import type { Instant } from "./units.ts";
 
 /** At most this many chunks enter in one tick; more wait for the next. */
@@ -26,6 +27,15 @@ export class SequenceAllocator {
   }
 }
 
+/** Pictures that a state names: their pixels are in no state. */
+export interface PictureReader {
+  /**
+   * What `ObsTransform` makes of the picture in this field, `OBS_SIZE_BYTES` of it; null when it
+   * was overwritten meanwhile. Dies at the next call.
+   */
+  transformed(field: FieldView): Uint8Array | null;
+}
+
 export interface Policy {
   readonly name: string;
   /** What the columns of its chunks mean. Fixed for the life of the policy. */
@@ -39,6 +49,14 @@ export interface Policy {
    * chunk stays the policy's own memory and is copied at once.
    */
   act(state: StateView, nowNs: Instant): ChunkView | null | Promise<ChunkView | null>;
+  /** One line for a person: how it goes with what this policy depends on. Empty: nothing to say. */
+  readonly statusText?: string;
+  /** True while its answers take longer than was promised. */
+  readonly isSlow?: boolean;
+  /** What became of a decision, by the id it was numbered with. */
+  receipt?(code: Evidence, epoch: number, seq: number): void;
+  /** The run is over: lets go of what would outlive it. */
+  close?(): void;
 }
 
 /** The control side of a policy, whatever thread or machine it runs on. */

@@ -1,7 +1,8 @@
 // AliveMonitor: judges from a table whether the other threads still turn.
 //
 // Each thread raises a counter of its own; every `CHECK_TICKS` ticks the control tick asks whether
-// it moved enough. A thread that has never moved is not judged: it may still be starting.
+// it moved enough. A thread that has never moved is not judged: it may still be starting. What a
+// thread reports of itself counts in the same rhythm, as far as its row lets it.
 
 import { assert } from "../contracts/assert.ts";
 
@@ -16,11 +17,15 @@ export type AliveRow = {
   readonly checkCountMax: number;
   /** Fault bit to raise. */
   readonly faultBit: number;
+  /** Fault bits that the thread may report of itself. */
+  readonly reportMask: number;
 };
 
 /** Reads the alive counter of a thread. */
 export interface AliveCounters {
   read(counterIndex: number): number;
+  /** Fault bits that a thread reports of itself. */
+  reported(counterIndex: number): number;
 }
 
 export class AliveMonitor {
@@ -51,6 +56,7 @@ export class AliveMonitor {
       this.#last[index] = count;
       this.#still[index] = moved || count === 0 ? 0 : this.#still[index]! + 1;
       if (this.#still[index]! >= row.checkCountMax) this.#faults |= row.faultBit;
+      this.#faults |= this.#counters.reported(row.counterIndex) & row.reportMask;
     }
     return this.#faults;
   }

@@ -77,20 +77,24 @@ test("a miss window of no ticks is refused", () => {
 });
 
 const rows: AliveRow[] = [
-  { thread: "robot", counterIndex: 1, checkCountMax: 2, faultBit: 4 },
-  { thread: "policy", counterIndex: 3, checkCountMax: 3, faultBit: 16 },
+  { thread: "robot", counterIndex: 1, checkCountMax: 2, faultBit: 4, reportMask: 0 },
+  { thread: "policy", counterIndex: 3, checkCountMax: 3, faultBit: 16, reportMask: 32 },
 ];
 
 function aliveSetup() {
   const counters = new Float64Array(4);
-  const monitor = new AliveMonitor(rows, { read: (index) => counters[index]! });
+  const reports = new Float64Array(4);
+  const monitor = new AliveMonitor(rows, {
+    read: (index) => counters[index]!,
+    reported: (index) => reports[index]!,
+  });
   /** The faults after another 20 ticks. */
   const check = () => {
     let faults = 0;
     for (let tick = 0; tick < 20; tick += 1) faults = monitor.check();
     return faults;
   };
-  return { counters, monitor, check };
+  return { counters, reports, monitor, check };
 }
 
 test("a thread that stands still is told after its own number of checks, until it moves", () => {
@@ -127,9 +131,20 @@ test("the table is judged every 20 ticks, and the verdict holds in between", () 
   expect(monitor.check()).toBe(4 | 16);
 });
 
+test("what a thread reports of itself counts as far as its row lets it", () => {
+  const { reports, check } = aliveSetup();
+  reports[1] = 32; // a driver may report nothing
+  reports[3] = 32 | 64; // the policy may report 32
+  expect(check()).toBe(32);
+  reports.fill(0);
+  expect(check()).toBe(0);
+});
+
 test("a row without patience is refused", () => {
-  const row = { thread: "robot", counterIndex: 0, checkCountMax: 0, faultBit: 1 };
-  expect(() => new AliveMonitor([row], { read: () => 0 })).toThrow(AssertionError);
+  const row = { thread: "robot", counterIndex: 0, checkCountMax: 0, faultBit: 1, reportMask: 0 };
+  expect(() => new AliveMonitor([row], { read: () => 0, reported: () => 0 })).toThrow(
+    AssertionError,
+  );
 });
 
 test("the flight recorder keeps copies of the last ticks, oldest first", () => {

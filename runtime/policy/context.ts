@@ -11,7 +11,7 @@ import {
 import type { ActionSchema } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
 import { deepFreeze } from "../contracts/frozen.ts";
-import type { Policy, SequenceAllocator } from "../contracts/policy.ts";
+import type { PictureReader, Policy, SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import type { StateLayout, StateView } from "../contracts/state.ts";
 
@@ -23,6 +23,8 @@ export type PolicyContext = {
   readonly jointPositions: ActionSchema;
   /** A chunk of the profile's horizon and step to write decisions into. */
   writer(schema: ActionSchema): ChunkWriter;
+  /** The pixels of a state's pictures; undefined where there is no camera. */
+  readonly pictures: PictureReader | undefined;
 };
 
 export type PolicyFactory = (context: PolicyContext) => Policy;
@@ -60,6 +62,7 @@ export function policyContext(
   robot: RobotProfile,
   task: TaskProfile,
   layout: StateLayout,
+  pictures?: PictureReader,
 ): PolicyContext {
   const jointPositions = jointSchema(
     "joint_pos",
@@ -67,5 +70,5 @@ export function policyContext(
   );
   const own = deepFreeze(structuredClone({ robot, task }));
   const writer = (schema: ActionSchema) => new ChunkWriter(schema, own.robot.policy);
-  return Object.freeze({ ...own, layout: deepFreeze(layout), jointPositions, writer });
+  return Object.freeze({ ...own, layout: deepFreeze(layout), jointPositions, writer, pictures });
 }

@@ -10,8 +10,9 @@ import { boundedText, errorText } from "./error-text.ts";
 import { PolicyError } from "./policy-error.ts";
 import { createPolicy } from "./registry.ts";
 
-/** True for what `--policy` reads as a file: it has a slash or a module's ending. */
+/** True for what `--policy` reads as a file: it has a slash or a module's ending, and no scheme. */
 export function isPolicyPath(nameOrPath: string): boolean {
+  if (/^[a-z]+:\/\//.test(nameOrPath)) return false;
   return nameOrPath.includes("/") || /\.[cm]?[jt]s$/.test(nameOrPath);
 }
 

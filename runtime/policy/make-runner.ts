@@ -1,8 +1,10 @@
 // Makes the policy side of a run: the policy by name or path, its adapter, its latency, its runner.
 // Whatever does not fit is refused here, before anything moves.
 
+import type { PictureReader, Policy } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import type { StateLayout } from "../contracts/state.ts";
+import { isRemote } from "../link/address.ts";
 import { ActionAdapter } from "./adapter.ts";
 import { policyContext } from "./context.ts";
 import { LatencyModel, parseLatency } from "./latency.ts";
@@ -22,11 +24,23 @@ export type RunnerPlan = {
 // Latencies and the places of objects are drawn from one seed, but not from one sequence.
 const LATENCY_STREAM = 2 ** 32;
 
+/** What a policy may need of the thread that it runs in. */
+export type Surroundings = {
+  readonly pictures: PictureReader | undefined;
+  /** Opens a policy on another machine; absent where none can be used. */
+  readonly openRemote?: (url: string) => Promise<Policy>;
+};
+
 /** Throws PolicyError. */
-export async function makeRunner(plan: RunnerPlan, layout: StateLayout): Promise<PolicyRunner> {
+export async function makeRunner(
+  plan: RunnerPlan,
+  layout: StateLayout,
+  { pictures, openRemote }: Surroundings = { pictures: undefined },
+): Promise<PolicyRunner> {
   const { robot, task, seed, policyLatency } = plan;
-  const context = policyContext(robot, task, layout);
-  const policy = await loadPolicy(plan.policy, context);
+  const context = policyContext(robot, task, layout, pictures);
+  const opensRemote = openRemote !== undefined && isRemote(plan.policy);
+  const policy = await (opensRemote ? openRemote(plan.policy) : loadPolicy(plan.policy, context));
   const options = {
     policy,
     adapter: new ActionAdapter(policy.schema, robot),

@@ -5,6 +5,7 @@ export type PolicyErrorCode =
   | "unknown_policy"
   | "bad_module"
   | "bad_latency"
+  | "no_host"
   | "bad_schema"
   | "unfit_robot"
   | "unfit_task";

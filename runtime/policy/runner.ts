@@ -8,6 +8,7 @@
 import { CHUNK_SLOT_COUNT, ChunkSlot, ChunkView } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
 import { deepFreeze } from "../contracts/frozen.ts";
+import type { Evidence } from "../contracts/evidence.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
 import type { Policy } from "../contracts/policy.ts";
 import { Reason, REASON_COUNT } from "../contracts/reason.ts";
@@ -81,6 +82,31 @@ export class PolicyRunner {
   /** Text of the last error a policy threw; empty when it threw none. */
   get lastError(): string {
     return this.#lastError;
+  }
+  /** How it goes with what the policy depends on, in its own words; empty when it has none. */
+  get statusText(): string {
+    const text: unknown = this.#options.policy.statusText;
+    return typeof text === "string" ? text : "";
+  }
+  /** Its answers take longer than was promised. */
+  get isSlow(): boolean {
+    return this.#options.policy.isSlow === true;
+  }
+  /** Tells the policy what became of a decision. */
+  receipt(code: Evidence, epoch: number, seq: number): void {
+    try {
+      this.#options.policy.receipt?.(code, epoch, seq);
+    } catch (error) {
+      this.#threw(error);
+    }
+  }
+  /** The run is over. A policy that cannot even end in order is left to its thread. */
+  close(): void {
+    try {
+      this.#options.policy.close?.();
+    } catch (error) {
+      this.#threw(error);
+    }
   }
   /** Decisions lost because too many were under way. */
   get droppedCount(): number {

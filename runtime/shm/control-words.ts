@@ -50,6 +50,7 @@ const CUES = 5;
 const WORLD = 6;
 const STATE = 0;
 const ALIVE = 1;
+const FAULTS = 2;
 const TWO_32 = 0x1_0000_0000;
 
 export const CONTROL_WORD_COUNT: number = LINE * (1 + Object.keys(ThreadSlot).length);
@@ -113,6 +114,15 @@ export class ControlWords {
   /** How often the thread went round. Compare differences: it wraps at 2^31. */
   aliveCount(thread: ThreadSlot): number {
     return Atomics.load(this.#words, LINE * (1 + thread) + ALIVE);
+  }
+
+  /** Says which faults the thread finds in itself, as bits; 0 takes all back. */
+  reportFaults(thread: ThreadSlot, faults: number): void {
+    Atomics.store(this.#words, LINE * (1 + thread) + FAULTS, faults);
+  }
+
+  reportedFaults(thread: ThreadSlot): number {
+    return Atomics.load(this.#words, LINE * (1 + thread) + FAULTS);
   }
 
   publishTick(tick: number): void {

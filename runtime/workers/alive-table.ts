@@ -20,17 +20,25 @@ export function aliveTable(robot: RobotProfile, isHardware: boolean): readonly A
     // The e-stop's driver turns at the control rate too; its chip cuts long before this is seen.
     row("estop", ThreadSlot.estop, 0.2 * checksPerS, Fault.EstopOpen),
     // A policy thread polls every few ms between decisions; a decision may take a second.
-    row("policy", ThreadSlot.policy, 1.5 * checksPerS, Fault.PolicyLost),
+    // It knows itself when its answers take longer than its host promised.
+    row("policy", ThreadSlot.policy, 1.5 * checksPerS, Fault.PolicyLost, Fault.PolicySlow),
     // Main serves people; its pauses are shown and change nothing.
     row("main", ThreadSlot.main, 1 * checksPerS, Fault.MainSlow),
   ];
 }
 
-function row(thread: string, counterIndex: number, checks: number, fault: Fault): AliveRow {
+function row(
+  thread: string,
+  counterIndex: number,
+  checks: number,
+  fault: Fault,
+  reported?: Fault,
+): AliveRow {
   return {
     thread,
     counterIndex,
     checkCountMax: Math.max(1, Math.ceil(checks)),
     faultBit: 1 << fault,
+    reportMask: reported === undefined ? 0 : 1 << reported,
   };
 }

@@ -17,6 +17,7 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textInto } from "./lockstep-plan.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { openRemote } from "./remote-policy.ts";
 import { attach, runWhenTold, tellPolicyName } from "./thread.ts";
 
 /** How long the thread sleeps before the policy's own timers get a turn. */
@@ -27,7 +28,12 @@ const BEAT_MS = 100;
 const thread = attach();
 const { plan, arena, words } = thread;
 const layout = layoutOf(plan.run);
-const runner = await makeRunner(plan.run, layout);
+const { origin } = plan;
+const surroundings = { run: plan.run, layout, origin, pictures: undefined, isLockstep: true };
+const runner = await makeRunner(plan.run, layout, {
+  pictures: undefined,
+  openRemote: (url) => openRemote(url, surroundings),
+});
 const askBell = new Bell(arena.words("ask-bell"));
 const answerBell = new Bell(arena.words("answer-bell"));
 const states = new LatestReader(arena.cell("state"));

@@ -57,6 +57,9 @@ export type RunPlan = {
   readonly estop: EstopPlan | undefined;
 };
 
+/** What decides which fields a state has. */
+export type RobotAndTask = Pick<RunPlan, "robot" | "task">;
+
 export type WorkerPlan = {
   readonly run: RunPlan;
   readonly arena: ArenaHandle;
@@ -72,7 +75,7 @@ const PICTURE_VALIDITY_NS = milliseconds(120);
  * Sources of a robot with a task: the robot's own, what the task brings, and the simulated camera
  * when the task requires its pictures.
  */
-export function sourcesOf(run: RunPlan): readonly SourceProfile[] {
+export function sourcesOf(run: RobotAndTask): readonly SourceProfile[] {
   const sources = [...run.robot.sources, ...run.task.sources];
   const camera = run.robot.sim?.camera;
   if (camera === undefined || !run.task.requires.includes(camera.id)) return sources;
@@ -89,7 +92,7 @@ export function sourcesOf(run: RunPlan): readonly SourceProfile[] {
   return [...sources, picture];
 }
 
-export function layoutOf(run: RunPlan): StateLayout {
+export function layoutOf(run: RobotAndTask): StateLayout {
   return new StateLayout(run.robot, sourcesOf(run), run.task.instruction);
 }
 
@@ -135,6 +138,8 @@ const CHUNK_RECORDS = 8;
 /** Tick records main may be behind: 5 s at 200 Hz, longer than any pause of a collector. */
 const TICK_RECORDS = 1024;
 const EVIDENCE_RECORDS = 1024;
+/** The policy thread reads them every few ms; what it misses is only not told. */
+const RECEIPT_RECORDS = 64;
 /** Pictures in the arena: one being drawn, one newest, two still being read. */
 const FRAME_COUNT = 4;
 const BYTES_PER_PIXEL = 3;
@@ -170,6 +175,7 @@ export function arenaParts(run: RunPlan): readonly ArenaPart[] {
     ring("chunks", CHUNK_SLOT_COUNT, CHUNK_RECORDS),
     ring("ticks", tickSlotCount(jointCount), TICK_RECORDS),
     ring("evidence", EVIDENCE_SLOT_COUNT, EVIDENCE_RECORDS),
+    ring("receipts", EVIDENCE_SLOT_COUNT, RECEIPT_RECORDS),
     {
       kind: "images",
       name: "pictures",

@@ -1,15 +1,21 @@
 // The policy thread: decides on the newest state, at the profile's cadence, and hands chunks to the
 // control thread. It may be slow, throw or hang: the tick goes on and says that nothing came.
 
+import { Fault } from "../../safety/faults.ts";
 import { ChunkView } from "../contracts/action.ts";
+import { EVIDENCE_SLOT_COUNT, EvidenceSlot } from "../contracts/evidence.ts";
+import type { Evidence } from "../contracts/evidence.ts";
 import { StateView } from "../contracts/state.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { makeRunner } from "../policy/make-runner.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
+import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
-import { RingWriter } from "../shm/spsc-ring.ts";
+import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
 import { WordStop } from "./ports.ts";
+import { openRemote } from "./remote-policy.ts";
+import { SlotPictures } from "./slot-pictures.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, note, runWhenTold, tellPolicyName } from "./thread.ts";
 
@@ -21,14 +27,23 @@ const { plan, arena, words } = thread;
 const layout = layoutOf(plan.run);
 const stop = new WordStop(words);
 const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
-const runner = await makeRunner(plan.run, layout);
+const camera = plan.run.robot.sim?.camera;
+const pictures = camera && new SlotPictures(new ImageReader(arena.images("pictures")), camera);
+const surroundings = { run: plan.run, layout, origin: plan.origin, pictures, isLockstep: false };
+const runner = await makeRunner(plan.run, layout, {
+  pictures,
+  openRemote: (url) => openRemote(url, surroundings),
+});
 const states = new LatestReader(arena.cell("state"));
 const status = new LatestWriter(arena.cell("policy-status"));
 const chunks = new RingWriter(arena.ring("chunks"));
+const receipts = new RingReader(arena.ring("receipts"));
+const receipt = new Float64Array(EVIDENCE_SLOT_COUNT);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 const chunk = new ChunkView();
 let epoch = -1;
 let told = "";
+let toldStatus = "";
 
 function publishStatus(): void {
   const { record } = status;
@@ -51,10 +66,19 @@ function cycle(): void {
     runner.step(state.tick + 1, clock.nowNs());
   }
   while (runner.takeInto(chunk, clock.nowNs())) chunks.put(chunk.record);
+  while (receipts.takeInto(receipt)) {
+    const [code, epoch, seq] = [EvidenceSlot.code, EvidenceSlot.epoch, EvidenceSlot.seq];
+    runner.receipt(receipt[code]! as Evidence, receipt[epoch]!, receipt[seq]!);
+  }
+  words.reportFaults(ThreadSlot.policy, runner.isSlow ? 1 << Fault.PolicySlow : 0);
   publishStatus();
   if (runner.lastError !== told) {
     told = runner.lastError;
     note(`policy "${plan.run.policy}" threw: ${told}`);
+  }
+  if (runner.statusText !== toldStatus) {
+    toldStatus = runner.statusText;
+    note(`policy ${plan.run.policy}: ${toldStatus}`);
   }
 }
 
@@ -65,4 +89,5 @@ runWhenTold(thread, ThreadSlot.policy, "hf-policy", 0, async () => {
     words.beat(ThreadSlot.policy);
     await Bun.sleep(POLL_MS);
   }
+  runner.close();
 });

@@ -150,12 +150,15 @@ export class RingTickSink implements TickSink {
   }
 }
 
+/** For main, and for the policy thread, which tells a remote host what became of its chunks. */
 export class RingEvidenceSink implements EvidenceSink {
   readonly #writer: RingWriter;
+  readonly #receipts: RingWriter;
   readonly #entry = new Float64Array(EVIDENCE_SLOT_COUNT);
 
   constructor(arena: Arena) {
     this.#writer = new RingWriter(arena.ring("evidence"));
+    this.#receipts = new RingWriter(arena.ring("receipts"));
   }
 
   note(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
@@ -164,6 +167,7 @@ export class RingEvidenceSink implements EvidenceSink {
     this.#entry[EvidenceSlot.seq] = seq;
     this.#entry[EvidenceSlot.nowNs] = nowNs;
     this.#writer.put(this.#entry);
+    this.#receipts.put(this.#entry);
   }
 }
 
@@ -189,6 +193,10 @@ export class WordAlive implements AliveCounters {
 
   read(counterIndex: number): number {
     return this.#words.aliveCount(counterIndex as ThreadSlot);
+  }
+
+  reported(counterIndex: number): number {
+    return this.#words.reportedFaults(counterIndex as ThreadSlot);
   }
 }
 

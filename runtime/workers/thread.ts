@@ -24,6 +24,9 @@ export type Thread = {
   readonly words: ControlWords;
 };
 
+/** How long what a library left open may keep a thread whose loop has ended. */
+const LINGER_MS = 300;
+
 const NORMAL: Grant = { granted: true, refusal: "" };
 
 /** Attaches to what main handed over. */
@@ -81,6 +84,8 @@ export function runWhenTold(
           .finally(() => {
             end();
             port.close();
+            // A library may keep a socket or a timer; in a Worker this ends the Worker alone.
+            setTimeout(() => process.exit(), LINGER_MS).unref();
           });
         return;
       }

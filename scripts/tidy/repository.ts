@@ -17,6 +17,8 @@ export const SKIPPED_FOLDERS = new Set([
   "node_modules",
   "out",
 ]);
+/** Code that another program writes, and that is committed: nobody reads it for style. */
+const GENERATED_FOLDER = "generated";
 const TEXT_ENDINGS = [".ts", ".c", ".h", ".sh", ".md"];
 
 export type SourceFile = {
@@ -88,7 +90,8 @@ function listPaths(root: string, folder: string): string[] {
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (!SKIPPED_FOLDERS.has(entry.name)) paths.push(...listPaths(root, path));
+      const isOurs = !SKIPPED_FOLDERS.has(entry.name) && entry.name !== GENERATED_FOLDER;
+      if (isOurs) paths.push(...listPaths(root, path));
     } else if (entry.isFile()) {
       paths.push(path);
     }

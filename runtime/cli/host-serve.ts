@@ -1,0 +1,102 @@
+// What `holdfast host` does: listens, serves, and misbehaves as it was asked to, until a signal. An
+// address that is not this machine's alone is refused.
+
+import { ServerCredentials } from "@grpc/grpc-js";
+import { SeededRandom } from "../contracts/seeded-random.ts";
+import { duration } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
+import { DEFAULT_LISTEN, parseAddress } from "../link/address.ts";
+import type { LinkAddress } from "../link/address.ts";
+import { GrpcHost } from "../link/grpc-host.ts";
+import { Mischief } from "../link/mischief.ts";
+import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { HostValues } from "./host-command.ts";
+import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
+import { printable } from "./output.ts";
+import { ignoredSignals, watchSignals } from "./signals.ts";
+import { ExitCode, lengthOf, quoted, UsageError } from "./usage.ts";
+import { PROGRAM_VERSION } from "./version-command.ts";
+
+/** Serves until a signal. Throws UsageError. */
+export async function servePolicies(values: HostValues, context: CommandContext): Promise<void> {
+  const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
+  const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
+  const note = (text: string): void => context.err.write(`${printable(text)}\n`);
+  const { policy, robot, task, promise } = values;
+  const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
+  const threads = new HostPolicyThreads();
+  const { host, port } = await open(address, {
+    credentials: ServerCredentials.createInsecure(),
+    nowNs: () => clock.nowNs(),
+    runtimeVersions: { holdfast: PROGRAM_VERSION, bun: Bun.version },
+    mischief: mischiefOf(values, clock.nowNs()),
+    openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events, note),
+    note,
+  });
+  const at = address.target.replace(/:\d+$/, `:${port}`);
+  context.out.write(`policy host: ${policy ?? "the expert of each robot's task"}, on ${at}\n`);
+  context.out.write(`on the robot: ${context.program} run --policy grpc://${at}\n`);
+  await new Promise<void>((resolve) => {
+    const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
+      unwatch();
+      resolve();
+    });
+  });
+  host.close();
+  threads.close();
+  context.exitWith(ExitCode.Done);
+}
+
+function listenAddress(text: string): LinkAddress {
+  const address = parseAddress(text);
+  if (address === undefined) {
+    throw new UsageError("--listen", "an address such as 127.0.0.1:7777", quoted(text));
+  }
+  if (!address.isLoopback) {
+    const expected = "an address of this machine alone, such as 127.0.0.1:7777";
+    throw new UsageError("--listen", expected, quoted(text));
+  }
+  return address;
+}
+
+async function open(
+  address: LinkAddress,
+  options: Parameters<typeof GrpcHost.open>[1],
+): ReturnType<typeof GrpcHost.open> {
+  try {
+    return await GrpcHost.open(address.target, options);
+  } catch (cause) {
+    if (!(cause instanceof Error)) throw cause;
+    throw new UsageError(
+      "--listen",
+      "an address that is free",
+      `${address.target}: ${cause.message}`,
+    );
+  }
+}
+
+function mischiefOf(values: HostValues, nowNs: Instant): Mischief | undefined {
+  const { latency, jitter, drop, freeze, lie, seed = 0 } = values;
+  if ([latency, jitter, drop, freeze, lie].every((asked) => asked === undefined)) return undefined;
+  const [freezeFromNs, freezeNs] = freezeOf(freeze);
+  const plan = {
+    lie,
+    latencyNs: latency ?? duration(0),
+    jitterNs: jitter ?? duration(0),
+    dropRatio: drop ?? 0,
+    freezeFromNs,
+    freezeUntilNs: duration(freezeFromNs + freezeNs),
+  };
+  return new Mischief(plan, new SeededRandom(seed), nowNs);
+}
+
+function freezeOf(text: string | undefined): readonly [Duration, Duration] {
+  if (text === undefined) return [duration(0), duration(0)];
+  const [at = "", length = "", ...rest] = text.split("+");
+  if (rest.length > 0 || length === "") {
+    throw new UsageError("--freeze", "AT+FOR, such as 10s+3s", quoted(text));
+  }
+  const read = lengthOf("--freeze");
+  return [read(at, undefined), read(length, undefined)];
+}

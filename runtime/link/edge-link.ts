@@ -1,0 +1,356 @@
+// EdgeLink: the edge's end of the policy link, sans-IO. It is told the time, what the transport met
+// and what the policy wants to ask; it answers what to do next: dial, send or hang up. Its timers
+// are data. No socket, no clock, no promise.
+//
+// One request is under way at most. A session is one stream: whatever ends it, the next one begins
+// with a new number and a whole handshake, and answers of an older session are refused.
+
+import { create } from "@bufbuild/protobuf";
+import { assert } from "../contracts/assert.ts";
+import type { SeededRandom } from "../contracts/seeded-random.ts";
+import { duration, instant } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
+import {
+  EdgeMessageSchema,
+  HostStatus_State,
+  ObservationSchema,
+  PingSchema,
+  ReceiptSchema,
+  ResetSchema,
+} from "./generated/policy_pb.js";
+import type {
+  Chunk,
+  EdgeMessage,
+  Hello,
+  HostMessage,
+  Observation,
+  PolicyFacts,
+  Pong,
+  Refusal,
+  Welcome,
+} from "./generated/policy_pb.js";
+import { refusalOfWelcome, refusalText } from "./handshake.ts";
+import {
+  BACKOFF_NS_MAX,
+  BACKOFF_NS_MIN,
+  DIAL_NS_MAX,
+  GREETING_NS_MAX,
+  PING_NS,
+  SILENCE_NS_MAX,
+  TEXT_CHARACTERS_MAX,
+} from "./limits.ts";
+import { LinkTimes } from "./link-times.ts";
+
+/** `greeting` has an open stream and no welcome; `warming` a welcome and a host that loads. */
+export type LinkPhase = "idle" | "dialing" | "greeting" | "warming" | "ready" | "waiting";
+
+export type LinkOutput =
+  | { readonly kind: "dial" }
+  | { readonly kind: "send"; readonly message: EdgeMessage }
+  | { readonly kind: "hangUp" };
+
+/** What became of a request: a chunk to judge, or why there is none. */
+export type LinkAnswer =
+  | { readonly observationId: number; readonly chunk: Chunk }
+  | { readonly observationId: number; readonly failure: string };
+
+type Body = NonNullable<EdgeMessage["message"]["value"]>;
+type Request = { readonly id: number; readonly stampNs: Instant; readonly endNs: Instant };
+
+export type EdgeLinkOptions = {
+  /** The hello of a session: all of it but the session's number never changes. */
+  readonly makeHello: (linkSession: bigint) => Hello;
+  readonly random: SeededRandom;
+};
+
+const NEVER = instant(Infinity);
+
+export class EdgeLink {
+  readonly times = new LinkTimes();
+  readonly #makeHello: (linkSession: bigint) => Hello;
+  readonly #random: SeededRandom;
+  readonly #outputs: LinkOutput[] = [];
+  readonly #answers: LinkAnswer[] = [];
+  #phase: LinkPhase = "idle";
+  #session = 0;
+  #hello: Hello | undefined;
+  #facts: PolicyFacts | undefined;
+  #refusal: Refusal | undefined;
+  /** Why it is not ready: while it tries anew, what ended the last session. */
+  #why = "the first connection";
+  #epoch = -1;
+  #requestId = 0;
+  #request: Request | undefined;
+  #pingId = 0;
+  #backoffNs = BACKOFF_NS_MIN;
+  /** When the present phase has lasted too long, or the next dial is due. */
+  #phaseDueNs: Instant = NEVER;
+  #silenceDueNs: Instant = NEVER;
+  #pingDueNs: Instant = NEVER;
+
+  constructor(options: EdgeLinkOptions) {
+    this.#makeHello = options.makeHello;
+    this.#random = options.random;
+  }
+
+  get phase(): LinkPhase {
+    return this.#phase;
+  }
+  /** Counts connections, from 1. */
+  get session(): number {
+    return this.#session;
+  }
+  /** What the host said of its policy in the first welcome; later ones must say the same. */
+  get facts(): PolicyFacts | undefined {
+    return this.#facts;
+  }
+  /** Why the last session was refused, by either side; undefined once a welcome was accepted. */
+  get refusal(): Refusal | undefined {
+    return this.#refusal;
+  }
+  /** One line for a person: how the link stands, and why. */
+  get text(): string {
+    return this.#phase === "ready" ? "connected" : `${this.#phase}: ${this.#why}`;
+  }
+  get isBusy(): boolean {
+    return this.#request !== undefined;
+  }
+  /** When `step` has something to do at the latest. */
+  get dueNs(): Instant {
+    const requestNs = this.#request?.endNs ?? NEVER;
+    return instant(Math.min(this.#phaseDueNs, this.#silenceDueNs, this.#pingDueNs, requestNs));
+  }
+
+  start(nowNs: Instant): void {
+    assert(this.#phase === "idle", "a link is started once");
+    this.#dial(nowNs);
+  }
+
+  /** The stream is open. */
+  opened(nowNs: Instant): void {
+    if (this.#phase !== "dialing") return;
+    this.#phase = "greeting";
+    this.#phaseDueNs = instant(nowNs + GREETING_NS_MAX);
+    const hello = this.#makeHello(BigInt(this.#session));
+    this.#hello = hello;
+    this.#send({ case: "hello", value: hello });
+  }
+
+  /** The stream ended, or never opened. */
+  closed(why: string, nowNs: Instant): void {
+    if (this.#phase === "idle" || this.#phase === "waiting") return;
+    this.#lose(why, nowNs);
+  }
+
+  received({ message }: HostMessage, nowNs: Instant): void {
+    if (!this.#isOpen) return;
+    this.#silenceDueNs = instant(nowNs + SILENCE_NS_MAX);
+    switch (message.case) {
+      case "welcome":
+        this.#welcome(message.value, nowNs);
+        return;
+      case "refusal":
+        this.#refused(message.value, "the host", nowNs);
+        return;
+      case "status":
+        this.#why = cut(message.value.text);
+        this.#hostState(message.value.state);
+        return;
+      case "chunk":
+        this.#chunk(message.value);
+        return;
+      case "pong":
+        this.#pong(message.value, nowNs);
+        return;
+      case undefined:
+        this.#hangUp("the host sent a message without content", nowNs);
+    }
+  }
+
+  /**
+   * Asks for a decision on a state sampled at `stampNs`; the answer is late at `endNs`. Undefined
+   * when the link is not ready or a request is under way.
+   */
+  request(
+    observation: Omit<Observation, "linkSession" | "observationId">,
+    stampNs: Instant,
+    endNs: Instant,
+  ): number | undefined {
+    if (this.#phase !== "ready" || this.#request !== undefined) return undefined;
+    if (Number(observation.epoch) !== this.#epoch) this.#reset(Number(observation.epoch));
+    this.#requestId += 1;
+    this.#request = { id: this.#requestId, stampNs, endNs };
+    const value = create(ObservationSchema, {
+      ...observation,
+      linkSession: BigInt(this.#session),
+      observationId: BigInt(this.#requestId),
+    });
+    this.#send({ case: "observation", value });
+    return this.#requestId;
+  }
+
+  /** Tells the host what became of its chunk. */
+  receipt(observationId: number, accepted: boolean, code: string): void {
+    if (this.#phase !== "ready") return;
+    const linkSession = BigInt(this.#session);
+    const facts = { linkSession, observationId: BigInt(observationId), accepted, code };
+    this.#send({ case: "receipt", value: create(ReceiptSchema, facts) });
+  }
+
+  /** Serves the timers. */
+  step(nowNs: Instant): void {
+    if (this.#request !== undefined && nowNs >= this.#request.endNs) {
+      this.#fail("no answer in time");
+    }
+    if (nowNs >= this.#phaseDueNs) this.#phaseOver(nowNs);
+    if (nowNs >= this.#silenceDueNs) {
+      this.#hangUp(`nothing heard for ${SILENCE_NS_MAX / 1e6} ms`, nowNs);
+    }
+    if (nowNs >= this.#pingDueNs) this.#ping(nowNs);
+  }
+
+  takeOutput(): LinkOutput | undefined {
+    return this.#outputs.shift();
+  }
+
+  takeAnswer(): LinkAnswer | undefined {
+    return this.#answers.shift();
+  }
+
+  /** The end: the transport hangs up, and nothing is dialled again. */
+  close(): void {
+    if (this.#isOpen || this.#phase === "dialing") this.#outputs.push({ kind: "hangUp" });
+    this.#fail("the run ended");
+    this.#quiet("idle");
+    this.#phaseDueNs = NEVER;
+  }
+
+  get #isOpen(): boolean {
+    return this.#phase === "greeting" || this.#phase === "warming" || this.#phase === "ready";
+  }
+
+  #dial(nowNs: Instant): void {
+    this.times.clear();
+    this.#session += 1;
+    this.#epoch = -1;
+    this.#phase = "dialing";
+    this.#phaseDueNs = instant(nowNs + DIAL_NS_MAX);
+    this.#outputs.push({ kind: "dial" });
+  }
+
+  #phaseOver(nowNs: Instant): void {
+    if (this.#phase === "waiting") {
+      this.#dial(nowNs);
+      return;
+    }
+    this.#backoffNs = BACKOFF_NS_MIN; // it has waited already
+    if (this.#phase === "dialing") {
+      this.#hangUp(`no connection within ${DIAL_NS_MAX / 1e6} ms`, nowNs);
+    } else this.#hangUp(`no welcome within ${GREETING_NS_MAX / 1e6} ms`, nowNs);
+  }
+
+  #welcome(welcome: Welcome, nowNs: Instant): void {
+    if (this.#phase !== "greeting") return; // a repeat of the network's
+    assert(this.#hello !== undefined, "a hello went before");
+    const refusal = refusalOfWelcome(this.#hello, welcome, this.#facts);
+    if (refusal !== undefined) {
+      this.#send({ case: "refusal", value: refusal });
+      this.#refused(refusal, "this robot", nowNs);
+      return;
+    }
+    this.#refusal = undefined;
+    this.#facts ??= welcome.policy;
+    this.#phase = "warming";
+    this.#why = "the host has not said that it is ready";
+    this.#phaseDueNs = NEVER;
+    this.#pingDueNs = nowNs;
+  }
+
+  #refused(refusal: Refusal, by: string, nowNs: Instant): void {
+    this.#refusal = refusal;
+    this.#backoffNs = BACKOFF_NS_MAX; // only a person mends it
+    this.#hangUp(`${by} refused ${cut(refusalText(refusal))}`, nowNs);
+  }
+
+  #hostState(state: HostStatus_State): void {
+    if (this.#phase !== "warming" && this.#phase !== "ready") return;
+    const isReady = state === HostStatus_State.READY;
+    this.#phase = isReady ? "ready" : "warming";
+    if (!isReady) this.#fail("the host is not ready");
+    else this.#backoffNs = BACKOFF_NS_MIN;
+  }
+
+  #chunk(chunk: Chunk): void {
+    const request = this.#request;
+    const id = Number(chunk.observationId);
+    if (Number(chunk.linkSession) !== this.#session) {
+      this.receipt(id, false, "stale_session");
+      return;
+    }
+    if (request?.id !== id) {
+      this.receipt(id, false, id > this.#requestId ? "never_asked" : "late_or_repeated");
+      return;
+    }
+    this.#request = undefined;
+    this.#answers.push({ observationId: id, chunk });
+  }
+
+  #reset(epoch: number): void {
+    this.#epoch = epoch;
+    const facts = { linkSession: BigInt(this.#session), epoch: BigInt(epoch) };
+    this.#send({ case: "reset", value: create(ResetSchema, facts) });
+  }
+
+  #ping(nowNs: Instant): void {
+    this.#pingId += 1;
+    this.#pingDueNs = instant(nowNs + PING_NS);
+    const facts = { pingId: BigInt(this.#pingId), edgeSentNs: BigInt(nowNs) };
+    this.#send({ case: "ping", value: create(PingSchema, facts) });
+  }
+
+  #pong(pong: Pong, nowNs: Instant): void {
+    this.#hostState(pong.state);
+    if (Number(pong.pingId) > this.#pingId) return;
+    this.times.pong(
+      Number(pong.edgeSentNs),
+      Number(pong.hostReceivedNs),
+      Number(pong.hostSentNs),
+      nowNs,
+    );
+  }
+
+  #send(message: Extract<EdgeMessage["message"], { value: Body }>): void {
+    this.#outputs.push({ kind: "send", message: create(EdgeMessageSchema, { message }) });
+  }
+
+  #hangUp(why: string, nowNs: Instant): void {
+    this.#outputs.push({ kind: "hangUp" });
+    this.#lose(why, nowNs);
+  }
+
+  /** The session is over; the next dial is due after a pause that grows. */
+  #lose(why: string, nowNs: Instant): void {
+    this.#fail(why);
+    this.#quiet("waiting");
+    this.#why = cut(why);
+    // A fifth more or less, so that many robots do not knock together.
+    const pauseNs = this.#backoffNs * (0.8 + 0.2 * this.#random.next());
+    this.#phaseDueNs = instant(nowNs + Math.floor(pauseNs));
+    this.#backoffNs = duration(Math.min(2 * this.#backoffNs, BACKOFF_NS_MAX));
+  }
+
+  #quiet(phase: LinkPhase): void {
+    this.#phase = phase;
+    this.#silenceDueNs = NEVER;
+    this.#pingDueNs = NEVER;
+  }
+
+  #fail(failure: string): void {
+    if (this.#request === undefined) return;
+    this.#answers.push({ observationId: this.#request.id, failure });
+    this.#request = undefined;
+  }
+}
+
+/** Text from the other side, short and without what could move a terminal's cursor. */
+const cut = (text: string): string => text.replaceAll(/\p{C}/gu, "?").slice(0, TEXT_CHARACTERS_MAX);

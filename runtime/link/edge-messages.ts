@@ -1,0 +1,120 @@
+// What an edge says: its hello, and a state as an observation. Numbers cross as float32; a policy
+// needs no more, and what it answers is judged by the gate as it arrives.
+
+import { createHash } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import {
+  OBS_SIDE_PX,
+  OBS_TRANSFORM_SHA256,
+  OBS_TRANSFORM_VERSION,
+} from "../contracts/obs-transform.ts";
+import type { PictureReader } from "../contracts/policy.ts";
+import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
+import { STATE_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
+import { StateSlot } from "../contracts/state.ts";
+import type { StateLayout, StateView } from "../contracts/state.ts";
+import type { Instant } from "../contracts/units.ts";
+import {
+  FieldSchema,
+  FieldValueSchema,
+  HelloSchema,
+  Image_Encoding,
+  ImageSchema,
+  ObservationSchema,
+} from "./generated/policy_pb.js";
+import type { Hello, Image, Observation } from "./generated/policy_pb.js";
+import { PROTOCOL_VERSION } from "./limits.ts";
+
+export type EdgeFacts = {
+  readonly robot: RobotProfile;
+  readonly task: TaskProfile;
+  readonly layout: StateLayout;
+  /** SHA-256 of the artifact that the deployment names; empty for any. */
+  readonly manifestSha256: Uint8Array;
+  readonly runtimeVersions: Readonly<Record<string, string>>;
+};
+
+/** First 48 bits of SHA-256 over what the edge can send: exact in a float64. */
+export function stateFingerprint(layout: StateLayout): number {
+  const fields = layout.fields.map(({ name, dtype, shape, unit, frame }) => {
+    return [name, dtype, shape, unit, frame];
+  });
+  const text = JSON.stringify([STATE_SCHEMA_VERSION, layout.jointNames, fields]);
+  return createHash("sha256").update(text).digest().readUIntBE(0, 6);
+}
+
+export function helloOf(facts: EdgeFacts, linkSession: bigint): Hello {
+  const { robot, task, layout } = facts;
+  return create(HelloSchema, {
+    protocolVersion: PROTOCOL_VERSION,
+    linkSession,
+    robot: robot.name,
+    jointNames: [...layout.jointNames],
+    stateSchemaFingerprint: BigInt(stateFingerprint(layout)),
+    fields: layout.fields.map(({ name, dtype, shape, unit, frame }) => {
+      const isImage = dtype === "uint8";
+      return create(FieldSchema, {
+        name,
+        dtype: isImage ? "rgb8" : "float32",
+        shape: isImage ? [OBS_SIDE_PX, OBS_SIDE_PX, 3] : [...shape],
+        unit: isImage ? "" : unit,
+        frame,
+      });
+    }),
+    obsTransformVersion: OBS_TRANSFORM_VERSION,
+    obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
+    manifestSha256: facts.manifestSha256,
+    controlPeriodNs: BigInt(robot.periodNs),
+    decisionPeriodNs: BigInt(Math.floor(1e9 / robot.policy.hz)),
+    taskName: task.name,
+    runtimeVersions: { ...facts.runtimeVersions },
+  });
+}
+
+/** A state as it is sent at `nowNs`. Null when a picture that it names is gone. */
+export function observationOf(
+  state: StateView,
+  epoch: number,
+  nowNs: Instant,
+  pictures: PictureReader | undefined,
+): Observation | null {
+  const { record } = state;
+  const images: Image[] = [];
+  for (const field of state.fields) {
+    if (field.spec.dtype !== "uint8" || !field.present) continue;
+    const pixels = pictures?.transformed(field) ?? null;
+    if (pixels === null) return null;
+    images.push(
+      create(ImageSchema, {
+        name: field.spec.name,
+        widthPx: OBS_SIDE_PX,
+        heightPx: OBS_SIDE_PX,
+        encoding: Image_Encoding.RGB8,
+        pixels,
+        ageNs: age(field.stampNs, nowNs),
+      }),
+    );
+  }
+  return create(ObservationSchema, {
+    epoch: BigInt(epoch),
+    positionRad: [...state.positionRad],
+    velocityRadPerS: record[StateSlot.hasVelocity] === 1 ? [...state.velocityRadPerS] : [],
+    effortNm: record[StateSlot.hasEffort] === 1 ? [...state.effortNm] : [],
+    commandRad: [...state.command],
+    fields: state.fields
+      .filter((field) => field.present && field.spec.dtype !== "uint8")
+      .map((field) =>
+        create(FieldValueSchema, {
+          name: field.spec.name,
+          values: [...field.values],
+          ageNs: age(field.stampNs, nowNs),
+        }),
+      ),
+    images,
+    taskText: state.task,
+    ageNs: age(state.stampNs, nowNs),
+  });
+}
+
+const age = (stampNs: Instant, nowNs: Instant): bigint =>
+  BigInt(Math.max(0, Math.round(nowNs - stampNs)));

@@ -1,0 +1,232 @@
+// GrpcHost: serves policies over grpc-js. One HostSession a stream, one policy a session; what a
+// session wants is carried out here, and the streams live apart from each other. It listens where
+// it is told and nowhere else.
+
+import { create } from "@bufbuild/protobuf";
+import { Server } from "@grpc/grpc-js";
+import type {
+  sendUnaryData,
+  ServerCredentials,
+  ServerDuplexStream,
+  ServerUnaryCall,
+} from "@grpc/grpc-js";
+import type { Instant } from "../contracts/units.ts";
+import { DescribeReplySchema, HostMessageSchema, HostStatus_State } from "./generated/policy_pb.js";
+import type {
+  Chunk,
+  DescribeReply,
+  DescribeRequest,
+  EdgeMessage,
+  Hello,
+  HostMessage,
+  Observation,
+  PolicyFacts,
+} from "./generated/policy_pb.js";
+import { GARBAGE, policyHostService } from "./grpc-service.ts";
+import { HostSession } from "./host-session.ts";
+import type { Decision } from "./host-session.ts";
+import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from "./limits.ts";
+import { told } from "./lie.ts";
+import type { Told } from "./lie.ts";
+import type { Mischief } from "./mischief.ts";
+
+/** One robot's policy on this host, in a thread of its own. */
+export interface HostPolicy {
+  reset(epoch: number): void;
+  /** Answered by `decided`. */
+  act(observation: Observation): void;
+  close(): void;
+}
+
+/** What a policy tells its session. */
+export type HostPolicyEvents = {
+  made(facts: PolicyFacts): void;
+  status(state: HostStatus_State, text: string): void;
+  decided(decision: Decision | null): void;
+  /** It cannot be made, or it has ended: the stream ends with this refusal. */
+  refused(field: string, expected: string, found: string, remedy: string): void;
+};
+
+export type GrpcHostOptions = {
+  readonly credentials: ServerCredentials;
+  readonly nowNs: () => Instant;
+  readonly runtimeVersions: Readonly<Record<string, string>>;
+  readonly mischief: Mischief | undefined;
+  readonly openPolicy: (hello: Hello, events: HostPolicyEvents) => HostPolicy;
+  /** One line for a person. */
+  readonly note: (text: string) => void;
+};
+
+type Stream = ServerDuplexStream<EdgeMessage, HostMessage>;
+
+/** Robots at once. More than these are refused, by gRPC. */
+const STREAM_COUNT_MAX = 64;
+
+export class GrpcHost {
+  readonly #server: Server;
+  readonly #options: GrpcHostOptions;
+  readonly #streams = new Set<HostStream>();
+  #facts: PolicyFacts | undefined;
+
+  private constructor(options: GrpcHostOptions) {
+    this.#options = options;
+    this.#server = new Server({
+      // An edge sends pictures and gets numbers.
+      "grpc.max_receive_message_length": SEND_SIZE_BYTES_MAX,
+      "grpc.max_send_message_length": RECEIVE_SIZE_BYTES_MAX,
+      "grpc.max_concurrent_streams": STREAM_COUNT_MAX,
+    });
+    this.#server.addService(policyHostService, {
+      describe: (
+        _call: ServerUnaryCall<DescribeRequest, DescribeReply>,
+        answer: sendUnaryData<DescribeReply>,
+      ) => answer(null, this.#describe()),
+      run: (stream: Stream) => this.#run(stream),
+    });
+  }
+
+  /** Listens at `address` (`host:port`, port 0 for any). Rejects when it cannot. */
+  static open(
+    address: string,
+    options: GrpcHostOptions,
+  ): Promise<{ host: GrpcHost; port: number }> {
+    const host = new GrpcHost(options);
+    return new Promise((resolve, reject) => {
+      host.#server.bindAsync(address, options.credentials, (error, port) => {
+        if (error === null) resolve({ host, port });
+        else reject(error);
+      });
+    });
+  }
+
+  /** Robots that are connected. */
+  get edgeCount(): number {
+    return this.#streams.size;
+  }
+
+  close(): void {
+    for (const stream of this.#streams) stream.close();
+    this.#server.forceShutdown();
+  }
+
+  #describe(): DescribeReply {
+    return create(DescribeReplySchema, {
+      protocolVersion: PROTOCOL_VERSION,
+      ...(this.#facts !== undefined && { policy: this.#facts }),
+      status: { state: HostStatus_State.READY, text: "", edgeCount: this.#streams.size },
+      runtimeVersions: { ...this.#options.runtimeVersions },
+    });
+  }
+
+  #run(stream: Stream): void {
+    const served = new HostStream(stream, this.#options, {
+      made: (facts) => {
+        this.#facts = facts;
+      },
+      ended: () => this.#streams.delete(served),
+    });
+    this.#streams.add(served);
+  }
+}
+
+type StreamEvents = { made(facts: PolicyFacts): void; ended(): void };
+
+class HostStream {
+  readonly #stream: Stream;
+  readonly #options: GrpcHostOptions;
+  readonly #events: StreamEvents;
+  readonly #session: HostSession;
+  #policy: HostPolicy | undefined;
+  #isOver = false;
+
+  constructor(stream: Stream, options: GrpcHostOptions, events: StreamEvents) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#events = events;
+    this.#session = new HostSession(options.runtimeVersions);
+    stream.on("data", (message: EdgeMessage) => {
+      if (this.#isFrozen) return;
+      this.#session.received(message, options.nowNs());
+      this.#carryOut();
+    });
+    stream.on("end", () => this.close());
+    stream.on("error", () => this.close());
+    stream.on("cancelled", () => this.close());
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#policy?.close();
+    this.#stream.end();
+    this.#events.ended();
+    if (this.#session.robot !== "") this.#options.note(`${this.#session.robot} left`);
+  }
+
+  get #isFrozen(): boolean {
+    return this.#options.mischief?.isFrozen(this.#options.nowNs()) === true;
+  }
+
+  #carryOut(): void {
+    const session = this.#session;
+    for (let out = session.takeOutput(); out !== undefined; out = session.takeOutput()) {
+      if (this.#isOver) return;
+      if (out.kind === "send") this.#send(out.message);
+      else if (out.kind === "open") this.#open(out.hello);
+      else if (out.kind === "reset") this.#policy?.reset(out.epoch);
+      else if (out.kind === "act") this.#policy?.act(out.observation);
+      else this.close();
+    }
+  }
+
+  #open(hello: Hello): void {
+    const session = this.#session;
+    this.#options.note(`${hello.robot} connected, session ${hello.linkSession}`);
+    this.#policy = this.#options.openPolicy(hello, {
+      made: (facts) => {
+        this.#events.made(facts);
+        session.welcome(facts);
+        this.#carryOut();
+      },
+      status: (state, text) => {
+        session.status(state, text);
+        this.#carryOut();
+      },
+      decided: (decision) => {
+        if (this.#isOver) return;
+        session.decided(decision, this.#options.nowNs());
+        this.#carryOut();
+      },
+      refused: (field, expected, found, remedy) => {
+        session.refuse(field, expected, found, remedy);
+        this.#carryOut();
+      },
+    });
+  }
+
+  /** Chunks pass through what mischief there is; the rest goes out at once, unless frozen. */
+  #send(message: HostMessage): void {
+    const { mischief } = this.#options;
+    const { case: kind, value } = message.message;
+    if (mischief === undefined || kind !== "chunk") {
+      this.#write(message);
+      return;
+    }
+    const delayNs = mischief.delayNs();
+    if (delayNs === undefined) return;
+    const { lie } = mischief;
+    const { chunks, isGarbage } = lie === undefined ? truth(value) : told(value, lie);
+    setTimeout(() => {
+      for (const chunk of chunks) {
+        this.#write(create(HostMessageSchema, { message: { case: "chunk", value: chunk } }));
+      }
+      if (isGarbage) this.#write(GARBAGE);
+    }, delayNs / 1e6);
+  }
+
+  #write(message: HostMessage | typeof GARBAGE): void {
+    if (!this.#isOver && !this.#isFrozen) this.#stream.write(message as HostMessage);
+  }
+}
+
+const truth = (chunk: Chunk): Told => ({ chunks: [chunk], isGarbage: false });

@@ -1,0 +1,109 @@
+// The handshake, field by field: what does not fit is refused by its name, with what was expected,
+// what was found and what mends it.
+
+import { describe, expect, test } from "bun:test";
+import { create } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { facts, hello, JOINTS } from "./fixture.ts";
+import { WelcomeSchema } from "./generated/policy_pb.js";
+import type { PolicyFactsSchema } from "./generated/policy_pb.js";
+import { refusalOfHello, refusalOfWelcome, refusalText } from "./handshake.ts";
+import { PROTOCOL_VERSION } from "./limits.ts";
+
+const welcome = (change: MessageInitShape<typeof PolicyFactsSchema> = {}) =>
+  create(WelcomeSchema, {
+    protocolVersion: PROTOCOL_VERSION,
+    linkSession: 1n,
+    policy: facts(change),
+  });
+const schema = (change: object) => ({
+  actionSchema: {
+    space: "joint_pos",
+    representation: "joint_rad",
+    frame: "joint",
+    columns: [...JOINTS],
+    ...change,
+  },
+});
+
+describe("the edge", () => {
+  test("takes a welcome that fits", () => {
+    expect(refusalOfWelcome(hello(1n), welcome())).toBeUndefined();
+  });
+
+  const wrong: readonly [string, MessageInitShape<typeof PolicyFactsSchema>][] = [
+    ["policy.action_schema.space", schema({ space: "telepathy" })],
+    ["policy.action_schema_fingerprint", schema({ columns: ["elbow", "shoulder"] })],
+    ["policy.action_schema_fingerprint", { actionSchemaFingerprint: 5n }],
+    ["policy.horizon", { horizon: 0 }],
+    ["policy.horizon", { horizon: 65 }],
+    ["policy.dt_ns", { dtNs: 0n }],
+    ["policy.dt_ns", { dtNs: 1_000_000_001n }],
+    ["policy.required_fields", { requiredFields: ["wrist_camera"] }],
+    ["obs_transform_version", { obsTransformVersion: 2 }],
+    ["obs_transform_sha256", { obsTransformSha256: new Uint8Array(32) }],
+  ];
+  test.each(wrong)("refuses a wrong %s", (field, change) => {
+    expect(refusalOfWelcome(hello(1n), welcome(change))).toMatchObject({ field });
+  });
+
+  test("refuses another session and another protocol", () => {
+    expect(refusalOfWelcome(hello(2n), welcome())).toMatchObject({ field: "link_session" });
+    const old = { ...welcome(), protocolVersion: 0 };
+    expect(refusalOfWelcome(hello(1n), old)).toMatchObject({ field: "protocol_version" });
+    const none = create(WelcomeSchema, { protocolVersion: PROTOCOL_VERSION, linkSession: 1n });
+    expect(refusalOfWelcome(hello(1n), none)).toMatchObject({ field: "policy" });
+  });
+
+  test("refuses joints in another order, and names both orders", () => {
+    const columns = ["elbow", "shoulder"];
+    const edge = hello(1n, { jointNames: columns });
+    const refusal = refusalOfWelcome(edge, welcome());
+    expect(refusal).toMatchObject({
+      field: "policy.action_schema.columns",
+      expected: "elbow, shoulder",
+      found: "shoulder, elbow",
+    });
+    expect(refusalText(refusal!)).toBe(
+      "policy.action_schema.columns: expected elbow, shoulder, found shoulder, elbow: " +
+        "run the policy with the robot that it was made for",
+    );
+  });
+
+  test("wants the artifact that the deployment names", () => {
+    const edge = hello(1n, { manifestSha256: Uint8Array.of(1, 2) });
+    expect(refusalOfWelcome(edge, welcome())).toMatchObject({
+      field: "policy.manifest_sha256",
+      expected: "0102",
+    });
+    expect(
+      refusalOfWelcome(edge, welcome({ manifestSha256: Uint8Array.of(1, 2) })),
+    ).toBeUndefined();
+  });
+
+  test.each([
+    ["policy.name", { name: "another" }],
+    ["policy.horizon", { horizon: 8 }],
+    ["policy.dt_ns", { dtNs: 10_000_000n }],
+    ["policy.manifest_sha256", { manifestSha256: Uint8Array.of(9) }],
+  ])("goes on with no other policy than it began with: %s", (field, change) => {
+    expect(refusalOfWelcome(hello(1n), welcome(change), facts())).toMatchObject({ field });
+  });
+});
+
+describe("the host", () => {
+  test("takes a hello that fits", () => {
+    expect(refusalOfHello(hello(1n), facts())).toBeUndefined();
+  });
+
+  test.each([
+    ["protocol_version", hello(1n, { protocolVersion: 2 }), facts()],
+    ["obs_transform_sha256", hello(1n, { obsTransformSha256: new Uint8Array(1) }), facts()],
+    ["joint_names", hello(1n, { jointNames: [] }), facts()],
+    ["policy.action_schema.columns", hello(1n, { jointNames: ["a", "b"] }), facts()],
+    ["fields", hello(1n), facts({ requiredFields: ["wrist_camera"] })],
+    ["manifest_sha256", hello(1n, { manifestSha256: Uint8Array.of(1) }), facts()],
+  ])("refuses a wrong %s", (field, edge, own) => {
+    expect(refusalOfHello(edge, own)).toMatchObject({ field });
+  });
+});

@@ -1,0 +1,77 @@
+// An observation as a state, on the host: what a policy reads there is what it would read on the
+// robot, on the host's own clock. Fields that the host's layout does not know are left out; pixels
+// stay in the message and are read through `HostPictures`.
+
+import { OBS_SIZE_BYTES } from "../contracts/obs-transform.ts";
+import type { PictureReader } from "../contracts/policy.ts";
+import { StateSlot } from "../contracts/state.ts";
+import type { FieldView, StateView } from "../contracts/state.ts";
+import { duration, instant } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
+import { Image_Encoding } from "./generated/policy_pb.js";
+import type { Observation } from "./generated/policy_pb.js";
+
+/** On the host age counts nothing twice: the edge judged it, and judges again what comes back. */
+const VALIDITY_NS = duration(10e9);
+
+/** Why an observation cannot be read as a state; undefined when it was written. */
+export function writeState(
+  out: StateView,
+  observation: Observation,
+  tick: number,
+  nowNs: Instant,
+): string | undefined {
+  const { record, layout } = out;
+  const n = layout.jointCount;
+  const { positionRad, velocityRadPerS, effortNm, commandRad } = observation;
+  if (positionRad.length !== n || commandRad.length !== n) return `not ${n} joints`;
+  for (const optional of [velocityRadPerS, effortNm]) {
+    if (optional.length !== 0 && optional.length !== n) return `not ${n} joints`;
+  }
+  out.positionRad.set(positionRad);
+  out.command.set(commandRad);
+  out.velocityRadPerS.fill(0);
+  out.velocityRadPerS.set(velocityRadPerS);
+  out.effortNm.fill(0);
+  out.effortNm.set(effortNm);
+  record[StateSlot.hasVelocity] = velocityRadPerS.length === n ? 1 : 0;
+  record[StateSlot.hasEffort] = effortNm.length === n ? 1 : 0;
+  record[StateSlot.stampNs] = nowNs - Number(observation.ageNs);
+  record[StateSlot.validityNs] = VALIDITY_NS;
+  record[StateSlot.epoch] = Number(observation.epoch);
+  record[StateSlot.tick] = tick;
+  for (const slot of [StateSlot.qualityProprioRatio, StateSlot.qualityVisionRatio])
+    record[slot] = 1;
+  for (const slot of [StateSlot.qualityLocalizationRatio, StateSlot.qualityTemporalRatio]) {
+    record[slot] = 1;
+  }
+  for (const field of out.fields) writeField(field, observation, nowNs);
+  return undefined;
+}
+
+function writeField(field: FieldView, observation: Observation, nowNs: Instant): void {
+  const { name, valueCount, dtype } = field.spec;
+  field.clear();
+  if (dtype === "uint8") {
+    const image = observation.images.find((candidate) => candidate.name === name);
+    if (image === undefined) return;
+    field.set(instant(nowNs - Number(image.ageNs)), VALIDITY_NS, 1, 0);
+    return;
+  }
+  const told = observation.fields.find((candidate) => candidate.name === name);
+  if (told === undefined || told.values.length !== valueCount) return;
+  field.set(instant(nowNs - Number(told.ageNs)), VALIDITY_NS, 1, 0);
+  field.values.set(told.values);
+}
+
+/** The pictures of the observation that is being decided on. */
+export class HostPictures implements PictureReader {
+  observation: Observation | undefined;
+
+  transformed(field: FieldView): Uint8Array | null {
+    const { name } = field.spec;
+    const image = this.observation?.images.find((candidate) => candidate.name === name);
+    if (image?.encoding !== Image_Encoding.RGB8) return null;
+    return image.pixels.length === OBS_SIZE_BYTES ? image.pixels : null;
+  }
+}

@@ -1,0 +1,33 @@
+// Every limit of the policy link, with its reason. What lies outside is refused or given up, and
+// told by name.
+
+import { milliseconds } from "../contracts/units.ts";
+
+/** Raised when a message changes its meaning. Both sides must speak the same. */
+export const PROTOCOL_VERSION = 1;
+
+/** From dialling to an open stream. A peer that accepts and says nothing is given up. */
+export const DIAL_NS_MAX = milliseconds(1_000);
+/** From hello to welcome: no work is done between them. */
+export const GREETING_NS_MAX = milliseconds(1_000);
+/** A question that keeps the line alive, and measures it. */
+export const PING_NS = milliseconds(150);
+/**
+ * Nothing heard for so long is a dead peer. With a ping under way it is known 750 ms after the last
+ * sign of life at the latest.
+ */
+export const SILENCE_NS_MAX = milliseconds(600);
+/** Redialling: at once after a session that worked, then doubling up to a second. */
+export const BACKOFF_NS_MIN = milliseconds(50);
+export const BACKOFF_NS_MAX = milliseconds(1_000);
+
+/** A chunk of 64 rows of 16 is 4 KiB; whatever is larger than this is no answer. */
+export const RECEIVE_SIZE_BYTES_MAX = 1 << 20;
+/** Four raw pictures of 224 × 224 are 600 KB. */
+export const SEND_SIZE_BYTES_MAX = 8 << 20;
+/** Texts from the other side are cut to this before a person sees them. */
+export const TEXT_CHARACTERS_MAX = 300;
+
+/** Answers that the delay is told from; pings that the clock's offset is told from. */
+export const DELAY_COUNT = 8;
+export const PING_COUNT = 8;

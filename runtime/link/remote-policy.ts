@@ -1,0 +1,207 @@
+// RemotePolicy: a policy on another machine, behind the same interface as one in this process. Each
+// act is one request over the link; an act without a link, or without an answer in time, decides
+// nothing, and the status says why. The robot's safety needs none of it: no decision is a hold.
+//
+// Ids are allocated as a request is sent, so that the second of two requests outranks the first
+// whatever the order of their answers.
+
+import { ChunkView } from "../contracts/action.ts";
+import type { ActionSchema } from "../contracts/action.ts";
+import { assert } from "../contracts/assert.ts";
+import { Evidence, evidenceNames } from "../contracts/evidence.ts";
+import type { PictureReader, Policy, SequenceAllocator } from "../contracts/policy.ts";
+import type { StateView } from "../contracts/state.ts";
+import { duration, instant } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
+import { ChunkCheck } from "./chunk-check.ts";
+import type { Asked } from "./chunk-check.ts";
+import { observationOf } from "./edge-messages.ts";
+import type { EdgeLink, LinkAnswer, LinkPhase } from "./edge-link.ts";
+import type { PolicyFacts } from "./generated/policy_pb.js";
+import { schemaOf } from "./handshake.ts";
+
+/** Answers that a latency is judged by. */
+const JUDGED_COUNT = 4;
+
+export type RemoteParts = {
+  readonly link: EdgeLink;
+  /** Carries out what the link wants, now. */
+  readonly pump: () => void;
+  /** Hangs up, for good. */
+  readonly hangUp: () => void;
+  /** The link's clock: in streaming that of the states too. */
+  readonly nowNs: () => Instant;
+  readonly pictures: PictureReader | undefined;
+  /** In lockstep no time passes until the answer comes, so none is too late. */
+  readonly waitsForEver: boolean;
+};
+
+type Pending = {
+  readonly observationId: number;
+  readonly asked: Asked;
+  /** The stamp of the asked state, on the link's clock. */
+  readonly stampNs: Instant;
+  readonly settle: (chunk: ChunkView | null) => void;
+};
+
+export class RemotePolicy implements Policy {
+  readonly name: string;
+  readonly schema: ActionSchema;
+  readonly selectsMode = false;
+  /** Chunks refused here, by word. */
+  readonly refusals = new Map<string, number>();
+  readonly #parts: RemoteParts;
+  readonly #check: ChunkCheck;
+  readonly #windowNs: number;
+  readonly #promisedNs: number;
+  readonly #chunk = new ChunkView();
+  #allocator: SequenceAllocator | undefined;
+  #pending: Pending | undefined;
+  #lastFailure = "";
+  #firstActNs: Instant | undefined;
+  #delivered: { readonly seq: number; readonly epoch: number; readonly id: number } | undefined;
+  /** The last chunk handed on, for the rows that are still to be executed. */
+  #handedFromNs: Instant = instant(0);
+  #handed: ChunkView | undefined;
+
+  /** `facts` are those of the first welcome; a later host must say the same of its actions. */
+  constructor(facts: PolicyFacts, parts: RemoteParts) {
+    const schema = schemaOf(facts);
+    assert(schema !== undefined, "a welcome with a strange schema was refused");
+    this.name = facts.name;
+    this.schema = schema;
+    this.#parts = parts;
+    const { horizon } = facts;
+    const dtNs = Number(facts.dtNs);
+    this.#check = new ChunkCheck({ schema, horizon, dtNs });
+    this.#windowNs = horizon * dtNs;
+    this.#promisedNs = Number(facts.latencyNsP99);
+  }
+
+  get phase(): LinkPhase {
+    return this.#parts.link.phase;
+  }
+
+  /** One line for a person: how the link stands, and the last decision that came to nothing. */
+  get statusText(): string {
+    const { link } = this.#parts;
+    if (link.phase !== "ready") return link.text;
+    if (this.isSlow) {
+      const promised = `the ${(this.#promisedNs / 1e6).toFixed(0)} ms that the host promised`;
+      return `answers take longer than ${promised}: the robot moves at reduced speed`;
+    }
+    return this.#lastFailure === "" ? link.text : this.#lastFailure;
+  }
+
+  reset(_epoch: number, allocator: SequenceAllocator): void {
+    this.#allocator = allocator;
+    this.#handed = undefined;
+    this.#firstActNs = undefined;
+    this.#settle(null);
+  }
+
+  act(state: StateView, nowNs: Instant): Promise<ChunkView | null> | null {
+    const { link, pictures } = this.#parts;
+    const allocator = this.#allocator;
+    assert(allocator !== undefined, "reset comes before the first act");
+    if (link.phase !== "ready") return null;
+    const sentNs = this.#parts.nowNs();
+    const observation = observationOf(state, allocator.epoch, nowNs, pictures);
+    if (observation === null) return this.#nothing("a picture was overwritten before it was sent");
+    this.#firstActNs ??= nowNs;
+    observation.sinceResetNs = BigInt(Math.round(nowNs - this.#firstActNs));
+    this.#addBuffered(observation, nowNs);
+    const asked = { epoch: allocator.epoch, seq: allocator.next(), stampNs: state.stampNs };
+    const leftNs = this.#parts.waitsForEver ? Infinity : this.#windowNs - (nowNs - state.stampNs);
+    const id = link.request(observation, sentNs, instant(sentNs + leftNs));
+    if (id === undefined) return this.#nothing("a request was still under way");
+    const stampNs = instant(sentNs - (nowNs - state.stampNs));
+    const answer = new Promise<ChunkView | null>((settle) => {
+      this.#pending = { observationId: id, asked, stampNs, settle };
+    });
+    this.#parts.pump();
+    return answer;
+  }
+
+  /** The median of the last answers is above what the host promised. */
+  get isSlow(): boolean {
+    const { delayNs, delayCount } = this.#parts.link.times;
+    return this.#promisedNs > 0 && delayCount >= JUDGED_COUNT && delayNs > this.#promisedNs;
+  }
+
+  /** Tells the host what the robot made of its newest chunk. */
+  receipt(code: Evidence, epoch: number, seq: number): void {
+    const chunk = this.#delivered;
+    if (chunk === undefined || chunk.seq !== seq || chunk.epoch !== epoch) return;
+    const isVerdict = code === Evidence.Accepted || evidenceNames[code].startsWith("rejected");
+    if (!isVerdict) return;
+    this.#parts.link.receipt(chunk.id, code === Evidence.Accepted, evidenceNames[code]);
+  }
+
+  close(): void {
+    this.#parts.hangUp();
+  }
+
+  /** The transport brings an answer. */
+  answered(answer: LinkAnswer): void {
+    const pending = this.#pending;
+    if (pending === undefined || pending.observationId !== answer.observationId) return;
+    if ("failure" in answer) {
+      this.#lastFailure = `no decision: ${answer.failure}`;
+      this.#settle(null);
+      return;
+    }
+    const { link, nowNs } = this.#parts;
+    const { chunk } = answer;
+    const refusal = this.#check.refusalOf(chunk, pending.asked);
+    if (refusal !== undefined) {
+      this.refusals.set(refusal, (this.refusals.get(refusal) ?? 0) + 1);
+      this.#lastFailure = `the host's chunk was refused: ${refusal}`;
+      link.receipt(answer.observationId, false, refusal);
+      this.#settle(null);
+      return;
+    }
+    this.#check.writeInto(this.#chunk, chunk, pending.asked);
+    link.times.answered(duration(nowNs() - pending.stampNs));
+    this.#delivered = {
+      seq: pending.asked.seq,
+      epoch: pending.asked.epoch,
+      id: pending.observationId,
+    };
+    this.#lastFailure = "";
+    this.#keep(pending.asked.stampNs, Number(chunk.startOffsetNs));
+    this.#settle(this.#chunk);
+  }
+
+  #nothing(why: string): null {
+    this.#lastFailure = `no decision: ${why}`;
+    return null;
+  }
+
+  #settle(chunk: ChunkView | null): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    pending?.settle(chunk);
+  }
+
+  #keep(stampNs: Instant, offsetNs: number): void {
+    this.#handed ??= new ChunkView();
+    this.#handed.copyFrom(this.#chunk);
+    this.#handedFromNs = instant(stampNs + offsetNs);
+  }
+
+  /** For real-time chunking: what will still be executed, and how long an answer takes. */
+  #addBuffered(
+    observation: { bufferedRows: number[]; bufferedRowCount: number; measuredDelayNs: bigint },
+    nowNs: Instant,
+  ): void {
+    observation.measuredDelayNs = BigInt(Math.round(this.#parts.link.times.delayNs));
+    const chunk = this.#handed;
+    if (chunk === undefined) return;
+    const first = Math.max(0, Math.floor((nowNs - this.#handedFromNs) / chunk.dtNs));
+    const rowCount = Math.max(0, chunk.horizon - first);
+    const { width, values } = chunk;
+    observation.bufferedRows = [...values.subarray(first * width, (first + rowCount) * width)];
+    observation.bufferedRowCount = rowCount;
+  }
+}

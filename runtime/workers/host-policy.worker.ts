@@ -1,0 +1,132 @@
+// A policy on a policy host: one thread a robot, so that a slow or hung policy keeps neither the
+// line nor another robot waiting. It gets observations and answers decisions, by messages: nothing
+// here is real-time, and nothing here touches a robot.
+
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
+import { create } from "@bufbuild/protobuf";
+import { ANCHOR_BY_PROFILE, ChunkView, schemaFingerprint } from "../contracts/action.ts";
+import { assert } from "../contracts/assert.ts";
+import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-transform.ts";
+import { SequenceAllocator } from "../contracts/policy.ts";
+import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
+import { StateView } from "../contracts/state.ts";
+import { duration, instant } from "../contracts/units.ts";
+import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
+import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_pb.js";
+import type { Decision } from "../link/host-session.ts";
+import { HostPictures, writeState } from "../link/host-state.ts";
+import { policyContext } from "../policy/context.ts";
+import { errorText } from "../policy/error-text.ts";
+import { loadPolicy } from "../policy/load-policy.ts";
+import { layoutOf } from "./plan.ts";
+import { sessionOrigin, SystemClock } from "./system-clock.ts";
+
+export type HostPolicyPlan = {
+  readonly robot: RobotProfile;
+  readonly task: TaskProfile;
+  /** A name of the registry, or a path. */
+  readonly policy: string;
+  /** 99 of 100 answers come within this; 0: no promise. */
+  readonly promiseNs: number;
+};
+
+export type ToHostPolicy =
+  | { readonly kind: "reset"; readonly epoch: number }
+  | { readonly kind: "act"; readonly observation: Observation };
+
+export type FromHostPolicy =
+  | { readonly kind: "made"; readonly facts: PolicyFacts }
+  | { readonly kind: "ready" }
+  | { readonly kind: "decided"; readonly decision: Decision | null }
+  | { readonly kind: "threw"; readonly text: string };
+
+const WARM_UP_EPOCH = 0;
+/** When an epoch begins here: late enough for the stamps of what was sampled before. */
+const EPOCH_NS = 3_600e9;
+
+assert(!isMainThread && parentPort !== null, "a Worker entry runs in a Worker");
+const port = parentPort;
+const { robot, task, policy: name, promiseNs } = workerData as HostPolicyPlan;
+const layout = layoutOf({ robot, task });
+const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
+const pictures = new HostPictures();
+const context = policyContext(robot, task, layout, pictures);
+const policy = await loadPolicy(name, context);
+const state = new StateView(new Float64Array(layout.slotCount), layout);
+let tick = 0;
+
+const tell = (message: FromHostPolicy): void => port.postMessage(message);
+
+function factsOf(): PolicyFacts {
+  const { schema } = policy;
+  return create(PolicyFactsSchema, {
+    name: policy.name,
+    actionSchema: {
+      space: schema.space,
+      representation: schema.representation,
+      translationUnit: schema.translationUnit ?? "",
+      rotationUnit: schema.rotationUnit ?? "",
+      frame: schema.frame,
+      columns: [...schema.columns],
+    },
+    actionSchemaFingerprint: BigInt(schemaFingerprint(schema)),
+    horizon: robot.policy.horizon,
+    dtNs: BigInt(robot.policy.dtNs),
+    requiredFields: [...task.requires],
+    obsTransformVersion: OBS_TRANSFORM_VERSION,
+    obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
+    acceptsJpeg: false,
+    latencyNsP99: BigInt(promiseNs),
+  });
+}
+
+async function decide(observation: Observation): Promise<Decision | null> {
+  const startedNs = clock.nowNs();
+  // The run's own time: in lockstep the wall clock means nothing.
+  const nowNs = instant(EPOCH_NS + Number(observation.sinceResetNs));
+  tick += 1;
+  const wrong = writeState(state, observation, tick, nowNs);
+  if (wrong !== undefined) throw new Error(`an observation of another robot: ${wrong}`);
+  pictures.observation = observation;
+  const chunk = await policy.act(state, nowNs);
+  if (chunk === null) return null;
+  if (!(chunk instanceof ChunkView)) throw new Error("act answered no chunk");
+  const { horizon, width, dtNs, validFromNs, values } = chunk;
+  return {
+    horizon,
+    dtNs,
+    startOffsetNs: validFromNs === ANCHOR_BY_PROFILE ? 0 : Math.max(0, validFromNs - state.stampNs),
+    rows: [...values.subarray(0, horizon * width)],
+    inferenceNs: clock.nowNs() - startedNs,
+  };
+}
+
+/** One decision that nobody gets, so that the first that counts is no slower than the rest. */
+async function warmUp(): Promise<void> {
+  const home = robot.joints.map((joint) => joint.homeRad);
+  policy.reset(WARM_UP_EPOCH, new SequenceAllocator(WARM_UP_EPOCH));
+  const facts = { positionRad: home, commandRad: home, taskText: task.instruction };
+  try {
+    await decide(create(ObservationSchema, facts));
+  } catch (error) {
+    tell({ kind: "threw", text: `warm-up: ${errorText(error)}` });
+  }
+}
+
+async function answer(observation: Observation): Promise<void> {
+  let decision: Decision | null = null;
+  try {
+    decision = await decide(observation);
+  } catch (error) {
+    tell({ kind: "threw", text: errorText(error) });
+  }
+  tell({ kind: "decided", decision });
+}
+
+port.on("message", (message: ToHostPolicy) => {
+  if (message.kind === "act") void answer(message.observation);
+  else policy.reset(message.epoch, new SequenceAllocator(message.epoch));
+});
+tell({ kind: "made", facts: factsOf() });
+await warmUp();
+tell({ kind: "ready" });
