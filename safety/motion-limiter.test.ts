@@ -406,3 +406,21 @@ test("vectors of another length and a seed in motion are our own mistake", () =>
   follow(moving, 1);
   expect(() => moving.seed(radVec(Float64Array.of(0)))).toThrow("only at rest");
 });
+
+test.each([1, -1])(
+  "a command that is faster than its limit comes back below it, direction %p",
+  (way) => {
+    const limiter = limiterAt([slow], 0);
+    const maxRad = 1.5 * DT;
+    limiter.strideRad[0] = way * 2 * maxRad;
+    let fastest = 2 * maxRad;
+    for (let tick = 0; tick < 60; tick += 1) {
+      follow(limiter, limiter.command[0]! + way * maxRad);
+      const stride = way * limiter.strideRad[0]!;
+      expect(stride).toBeLessThanOrEqual(fastest + 1e-12);
+      fastest = stride;
+    }
+    expect(fastest).toBeLessThanOrEqual(maxRad + 1e-12);
+    expect(fastest).toBeGreaterThan(0.9 * maxRad);
+  },
+);

@@ -53,17 +53,19 @@ function must(holds: boolean, what: string): void {
 class Place {
   readonly folder = mkdtempSync(join(tmpdir(), "hf-"));
   readonly work = join(this.folder, "empty");
+  readonly #runtime = join(this.folder, "run");
   readonly program: readonly string[];
 
   constructor(binary: string, emulator: readonly string[] = []) {
     mkdirSync(this.work);
+    mkdirSync(this.#runtime, { mode: 0o700 });
     cpSync(binary, join(this.folder, "holdfast"));
     this.program = [...emulator, join(this.folder, "holdfast")];
   }
 
   /** Through env, so that nothing of this process's own environment is there. */
   command(args: readonly string[]): string[] {
-    const own = [`HOME=${this.folder}`, `XDG_RUNTIME_DIR=${this.folder}`];
+    const own = [`HOME=${this.folder}`, `XDG_RUNTIME_DIR=${this.#runtime}`];
     return ["/usr/bin/env", "-i", ...own, ...this.program, ...args];
   }
 
@@ -193,7 +195,7 @@ async function proveEstop(place: Place): Promise<void> {
     told += decoder.decode(bytes, { stream: true });
     const isMoving = told.includes("→ RUNNING: start") && told.includes("drives have power");
     if (!isMoving || child.killed) continue;
-    const status = await place.run(["estop", "status"]);
+    const status = await place.run(["estop", "status", "--pid", String(child.pid)]);
     must(status.includes("emulated: ARMED"), status);
     child.kill("SIGTERM");
   }
