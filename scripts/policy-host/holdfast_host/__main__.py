@@ -1,0 +1,7 @@
+"""python3 -m holdfast_host."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

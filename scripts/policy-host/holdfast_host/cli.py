@@ -1,0 +1,159 @@
+"""python3 -m holdfast_host: runs a policy for robots on other machines, until a signal ends it.
+
+Plain text goes to this machine alone; anything else needs certificates on both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import NoReturn, Optional, Sequence
+
+import grpc
+import numpy as np
+
+from .limits import PROTOCOL_VERSION
+from .load import load_policy
+from .notes import Notes
+from .policy_thread import PolicyPlan
+from .server import CannotListen, HostServer
+from .usage import (
+    LISTEN_DEFAULT,
+    WARM_UP_COUNT_MAX,
+    Address,
+    UsageError,
+    address_of,
+    count_of,
+    length_ns_of,
+    quoted,
+)
+
+EXIT_BAD_INPUT = 2
+
+DESCRIPTION = "Runs your policy for robots that connect over gRPC, each with an instance of its own."
+
+EXAMPLES = f"""\
+A policy is a class with one method. Save this as hold.py:
+
+  from holdfast_host import Policy
+
+  class Hold(Policy):
+      def act(self, observation):
+          return [list(observation.command_rad)] * self.horizon
+
+Then, in the same folder:
+
+  python3 -m holdfast_host --policy hold:Hold
+  python3 -m holdfast_host --policy hold:Hold --promise 80ms   slower answers mean reduced speed
+
+On the robot, or in another terminal of this machine:
+
+  holdfast run --policy grpc://{LISTEN_DEFAULT}
+
+Whatever act answers is checked here first; what is wrong is told here and nothing is sent, so that
+the robot holds. It checks again, and no answer moves it past its limits.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError("the command line", "options as in --help", message)
+
+
+def main(given: Optional[Sequence[str]] = None) -> int:
+    try:
+        return _serve(_read(given))
+    except UsageError as error:
+        print(f"holdfast_host: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+
+
+def _read(given: Optional[Sequence[str]]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="python3 -m holdfast_host",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--policy", metavar="MODULE:CLASS", help="your policy", required=True)
+    add("--listen", metavar="ADDR", default=LISTEN_DEFAULT, help=f"where ({LISTEN_DEFAULT})")
+    add("--warm-up", metavar="N", default="1", help="decisions before it is ready (1)")
+    add("--promise", metavar="D", default="0s", help="slower answers mean reduced speed (none)")
+    add("--tls-cert", metavar="FILE", help="this host's certificate, PEM")
+    add("--tls-key", metavar="FILE", help="its key, PEM, readable by you alone")
+    add("--tls-ca", metavar="FILE", help="who signs the robots' certificates, PEM")
+    return parser.parse_args(given)
+
+
+def _serve(values: argparse.Namespace) -> int:
+    address = address_of("--listen", values.listen)
+    credentials = _credentials(values, address)
+    warm_up_count = count_of("--warm-up", values.warm_up, WARM_UP_COUNT_MAX)
+    promise_ns = length_ns_of("--promise", values.promise)
+    plan = PolicyPlan(load_policy(values.policy), warm_up_count, promise_ns)
+    notes = Notes(lambda text: print(text, file=sys.stderr, flush=True))
+    server = HostServer(plan, _versions(), notes)
+    try:
+        port = server.open(address.target, credentials)
+    except CannotListen as error:
+        raise UsageError("--listen", "an address that is free", address.target) from error
+    at = address.with_port(port)
+    print(f"policy host: {values.policy}, on {at}")
+    print(f"on the robot: holdfast run --policy grpc://{at}", flush=True)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    ended.wait()
+    server.close()
+    return 0
+
+
+def _credentials(values: argparse.Namespace, address: Address) -> Optional[grpc.ServerCredentials]:
+    """None for plain text, which only this machine may hear."""
+    options = {
+        "--tls-cert": values.tls_cert,
+        "--tls-key": values.tls_key,
+        "--tls-ca": values.tls_ca,
+    }
+    missing = [option for option, path in options.items() if path is None]
+    if len(missing) == len(options):
+        if address.is_loopback:
+            return None
+        expected = f"an address of this machine alone, such as {LISTEN_DEFAULT}, or {', '.join(options)}"
+        raise UsageError("--listen", expected, quoted(values.listen))
+    if missing:
+        raise UsageError(missing[0], "all three of " + ", ".join(options), "none")
+    cert, key, ca = (_bytes_of(option, path) for option, path in options.items())
+    return grpc.ssl_server_credentials(
+        [(key, cert)], root_certificates=ca, require_client_auth=True
+    )
+
+
+def _bytes_of(option: str, path: str) -> bytes:
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(option, "a file to read", f"{path}: {error.strerror}") from error
+    if b"-----BEGIN " not in content:
+        raise UsageError(option, "a PEM file", path)
+    return content
+
+
+def _versions() -> dict[str, str]:
+    """The libraries that are loaded, so that a robot's log says what decided for it."""
+    versions = {
+        "holdfast_host": f"protocol {PROTOCOL_VERSION}",
+        "python": platform.python_version(),
+        "grpcio": grpc.__version__,
+        "numpy": np.__version__,
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        versions["torch"] = str(getattr(torch, "__version__", "unknown"))
+    return versions
