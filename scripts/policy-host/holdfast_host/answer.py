@@ -1,9 +1,7 @@
-"""Judges what `act` answered, before any of it is sent: rows of finite floats of the promised shape.
-What is wrong is told in one line, with what was expected and found."""
+"""Judges what `act` answered, before any of it is sent: rows of finite floats of the promised
+shape. What is wrong is told in one line, with what was expected and found."""
 
 from __future__ import annotations
-
-from typing import Tuple
 
 import numpy as np
 
@@ -12,7 +10,7 @@ class BadAnswer(Exception):
     """What `act` answered is no chunk. The text is for a person."""
 
 
-def rows_of(answer: object, shape: Tuple[int, int]) -> np.ndarray:
+def rows_of(answer: object, shape: tuple[int, int]) -> np.ndarray:
     """The answer as float32 rows. Raises BadAnswer."""
     if answer is None:
         raise BadAnswer("act decided nothing: expected rows, found None (is a return missing?)")

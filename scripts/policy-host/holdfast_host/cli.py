@@ -10,8 +10,9 @@ import platform
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, Optional, Sequence
+from typing import NoReturn, Optional
 
 import grpc
 import numpy as np
@@ -34,7 +35,7 @@ from .usage import (
 
 EXIT_BAD_INPUT = 2
 
-DESCRIPTION = "Runs your policy for robots that connect over gRPC, each with an instance of its own."
+DESCRIPTION = "Runs your policy for robots that connect over gRPC, with an instance for each."
 
 EXAMPLES = f"""\
 A policy is a class with one method. Save this as hold.py:
@@ -125,7 +126,8 @@ def _credentials(values: argparse.Namespace, address: Address) -> Optional[grpc.
     if len(missing) == len(options):
         if address.is_loopback:
             return None
-        expected = f"an address of this machine alone, such as {LISTEN_DEFAULT}, or {', '.join(options)}"
+        local = f"an address of this machine alone, such as {LISTEN_DEFAULT}"
+        expected = f"{local}, or {', '.join(options)}"
         raise UsageError("--listen", expected, quoted(values.listen))
     if missing:
         raise UsageError(missing[0], "all three of " + ", ".join(options), "none")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Tuple, Type
+from collections.abc import Sequence
+from typing import Optional
 
 from .generated import policy_pb2 as pb
 from .limits import DT_NS_MAX, HORIZON_MAX
@@ -19,13 +20,13 @@ from .schema import (
 )
 
 
-def wrong_attribute(policy: Type[Policy]) -> Optional[Tuple[str, str, str]]:
+def wrong_attribute(policy: type[Policy]) -> Optional[tuple[str, str, str]]:
     """The first attribute that cannot be used, what was expected, and what was found."""
     dt_s = policy.dt_s
     horizon = policy.horizon
     is_count = isinstance(horizon, int) and not isinstance(horizon, bool)
     is_time = isinstance(dt_s, (int, float)) and not isinstance(dt_s, bool)
-    checks: List[Tuple[bool, str, str, object]] = [
+    checks: list[tuple[bool, str, str, object]] = [
         (policy.act is not Policy.act, "act", "a method of its own", "none"),
         (isinstance(policy.name, str), "name", "a text", policy.name),
         (policy.space in SPACES, "space", " or ".join(SPACES), policy.space),
@@ -61,13 +62,13 @@ def _are_names(names: object) -> bool:
     return isinstance(names, (tuple, list)) and all(isinstance(name, str) for name in names)
 
 
-def schema_of(policy: Type[Policy], joint_names: Sequence[str]) -> ActionSchema:
+def schema_of(policy: type[Policy], joint_names: Sequence[str]) -> ActionSchema:
     if policy.space in JOINT_SPACES:
         return joint_schema(policy.space, joint_names)
     return tool_schema(policy.frame, policy.extra_joints)
 
 
-def facts_of(policy: Type[Policy], joint_names: Sequence[str], promise_ns: int) -> pb.PolicyFacts:
+def facts_of(policy: type[Policy], joint_names: Sequence[str], promise_ns: int) -> pb.PolicyFacts:
     """The facts of a checked class, over this robot's joints."""
     schema = schema_of(policy, joint_names)
     return pb.PolicyFacts(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Optional
 
 from .generated import policy_pb2 as pb
 from .limits import PROTOCOL_VERSION, TEXT_CHARACTERS_MAX, WIDTH_MAX
 from .schema import OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION, TOOL_COLUMNS, TOOL_SPACE
 
 # Field, expected, found, remedy: all is well where expected and found are equal.
-Check = Tuple[str, str, str, str]
+Check = tuple[str, str, str, str]
 
 SAME_VERSION = "install the same version of Holdfast on both machines"
 OTHER_TASK = "run a task that brings this field, or another policy"
@@ -22,7 +23,7 @@ def refusal_of_hello(hello: pb.Hello, facts: pb.PolicyFacts) -> Optional[pb.Refu
     fields = [field.name for field in hello.fields]
     missing = next((name for name in facts.required_fields if name not in fields), None)
     joints = "at least one" if hello.joint_names else "none"
-    checks: List[Check] = [
+    checks: list[Check] = [
         ("protocol_version", str(PROTOCOL_VERSION), str(hello.protocol_version), SAME_VERSION),
         (
             "obs_transform_version",
@@ -71,7 +72,8 @@ def _list(texts: Sequence[str]) -> str:
 
 def refusal_text(refusal: pb.Refusal) -> str:
     """One line for a person."""
-    text = f"{refusal.field}: expected {refusal.expected or 'none'}, found {refusal.found or 'none'}"
+    expected, found = refusal.expected or "none", refusal.found or "none"
+    text = f"{refusal.field}: expected {expected}, found {found}"
     return printable(f"{text}: {refusal.remedy}" if refusal.remedy else text)
 
 

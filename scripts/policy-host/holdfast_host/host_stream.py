@@ -6,7 +6,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from typing import Callable, Iterator, Mapping, Optional
+from collections.abc import Iterator, Mapping
+from typing import Callable, Optional
 
 from .facts import facts_of
 from .generated import policy_pb2 as pb
@@ -50,9 +51,9 @@ class HostStream:
             if self._is_over:
                 return
             self._is_over = True
-            self._out.put(None)
             if self._policy is not None:
                 self._pool.give_back(self._policy)
+            self._out.put(None)
         if self._robot != "":
             self._notes.note(f"{self._robot} left")
 

@@ -1,4 +1,4 @@
-"""Every limit of this host, with its reason: those of runtime/link/limits.ts and contracts/action.ts."""
+"""Every limit of this host, with its reason; those of the protocol are the robot's own."""
 
 # Raised when a message changes its meaning. Both sides must speak the same.
 PROTOCOL_VERSION = 1
@@ -22,5 +22,5 @@ UNREAD_COUNT_MAX = 256
 # Text of the other side is cut to this before a person sees it.
 TEXT_CHARACTERS_MAX = 300
 
-# Policies kept loaded for robots that left, so that one that comes back need not wait for its model.
+# Policies kept loaded for robots that left: one that comes back need not wait for its model.
 IDLE_COUNT_MAX = 4

@@ -1,4 +1,4 @@
-"""Finds the policy class that a person named as `module:Class`, and checks what it says of itself."""
+"""Finds the policy class that a person named as `module:Class`, and checks what it says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import importlib.util
 import inspect
 import sys
 from types import ModuleType
-from typing import Type
 
 from .facts import wrong_attribute
 from .notes import error_text
@@ -18,7 +17,7 @@ OPTION = "--policy"
 EXPECTED = "module:Class, such as wave:Wave"
 
 
-def load_policy(text: str) -> Type[Policy]:
+def load_policy(text: str) -> type[Policy]:
     """Raises UsageError."""
     module_name, colon, class_name = text.partition(":")
     if not (module_name and colon and class_name):
@@ -40,7 +39,9 @@ def _import(module_name: str) -> ModuleType:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name != module_name.partition(".")[0]:
-            raise UsageError(OPTION, f"{module_name} to import what there is", str(error)) from error
+            raise UsageError(
+                OPTION, f"{module_name} to import what there is", str(error)
+            ) from error
         expected = "a module in this folder or on PYTHONPATH, without .py"
         raise UsageError(OPTION, expected, quoted(module_name)) from error
     except BaseException as error:  # whatever a person's module does as it is imported

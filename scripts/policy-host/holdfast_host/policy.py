@@ -6,14 +6,14 @@ Units are in the names. Joints are in the order of `robot.joint_names`, everywhe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Generic, Optional, Tuple, TypeVar
+from typing import Generic, Optional, TypeVar
 
 import numpy as np
 
 Value = TypeVar("Value")
 
 
-class Named(Dict[str, Value], Generic[Value]):
+class Named(dict[str, Value], Generic[Value]):
     """Values by name; a name that is not there is told together with those that are."""
 
     def __missing__(self, name: str) -> Value:
@@ -26,9 +26,9 @@ class Robot:
     """The robot that this policy decides for."""
 
     name: str
-    joint_names: Tuple[str, ...]
-    # Everything that can come in an observation, by name: ("cube_pose", (7,)), ("front", (224, 224, 3)).
-    field_shapes: Dict[str, Tuple[int, ...]]
+    joint_names: tuple[str, ...]
+    # All that can come in an observation, by name: "cube_pose": (7,), "front": (224, 224, 3).
+    field_shapes: dict[str, tuple[int, ...]]
     task_name: str
     control_period_s: float
     # How often the robot asks at most.
@@ -79,10 +79,10 @@ class Policy:
     horizon: int = 16
     dt_s: float = 0.02
     # Names of fields and images that it cannot do without: a robot without them is refused.
-    requires: Tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
     # Of ee_pose_delta only: "base" or "tool", and joints that follow the six columns of the pose.
     frame: str = "base"
-    extra_joints: Tuple[str, ...] = ()
+    extra_joints: tuple[str, ...] = ()
 
     def setup(self, robot: Robot) -> None:
         """Called once, before anything else: load your model here. The robot waits."""

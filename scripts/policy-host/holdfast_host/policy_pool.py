@@ -1,10 +1,9 @@
-"""PolicyPool: a policy for each robot that connects. One that a robot left stays loaded for a while,
-so that a cable that was out for a moment costs no reloading of a model."""
+"""PolicyPool: a policy for each robot that connects. One that a robot left stays loaded, so that a
+cable that was out for a moment costs no reloading of a model."""
 
 from __future__ import annotations
 
 import threading
-from typing import List
 
 from .limits import IDLE_COUNT_MAX
 from .notes import Notes
@@ -17,7 +16,7 @@ class PolicyPool:
         self.plan = plan
         self._notes = notes
         self._lock = threading.Lock()
-        self._idle: List[PolicyThread] = []
+        self._idle: list[PolicyThread] = []
 
     def take(self, robot: Robot) -> PolicyThread:
         """One that the same robot left, or a new one."""

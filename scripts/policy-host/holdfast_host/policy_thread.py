@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from typing import Callable, Optional, Protocol, Tuple, Type
+from typing import Callable, Optional, Protocol
 
 from .answer import BadAnswer, rows_of
 from .facts import schema_of
@@ -35,7 +35,7 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class PolicyPlan:
-    policy: Type[Policy]
+    policy: type[Policy]
     # Decisions that nobody gets, so that the first that counts is no slower than the rest.
     warm_up_count: int
     # The latency that 99 of 100 answers keep; 0: no promise.
@@ -54,13 +54,13 @@ class PolicyThread:
         self._listener: Optional[Listener] = None
         self._state: "pb.HostStatus.State" = pb.HostStatus.STATE_LOADING
         self._reset: Optional[int] = None
-        self._act: Optional[Tuple[pb.Observation, Decided]] = None
+        self._act: Optional[tuple[pb.Observation, Decided]] = None
         self._is_closed = False
         self._epoch = WARM_UP_EPOCH
         # A hung policy must not keep the process from ending.
         threading.Thread(target=self._run, name=f"policy of {robot.name}", daemon=True).start()
 
-    def attach(self, listener: Listener) -> Tuple["pb.HostStatus.State", str]:
+    def attach(self, listener: Listener) -> tuple["pb.HostStatus.State", str]:
         """From now on this listener hears; how the policy stands now is returned."""
         with self._wake:
             self._listener = listener

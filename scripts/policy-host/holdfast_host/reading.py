@@ -4,7 +4,8 @@ left out, so that a policy never reads one for the other."""
 
 from __future__ import annotations
 
-from typing import Optional, Sequence
+from collections.abc import Sequence
+from typing import Optional
 
 import numpy as np
 

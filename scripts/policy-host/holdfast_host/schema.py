@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Optional
 
 ACTION_SCHEMA_VERSION = 1
 
@@ -37,7 +38,7 @@ class ActionSchema:
     translation_unit: Optional[str]
     rotation_unit: Optional[str]
     frame: str
-    columns: Tuple[str, ...]
+    columns: tuple[str, ...]
 
     @property
     def fingerprint(self) -> int:

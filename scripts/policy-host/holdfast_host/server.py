@@ -1,11 +1,12 @@
-"""HostServer: serves one policy class over gRPC to any number of robots, each on a stream of its own.
-It listens where it is told and nowhere else, and to nobody beside what has its port."""
+"""HostServer: serves one policy class over gRPC to robots, each on a stream of its own. It listens
+where it is told and nowhere else, and shares its port with nobody."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Mapping
 from concurrent import futures
-from typing import Iterator, Mapping, Optional
+from typing import Optional
 
 import grpc
 
@@ -65,6 +66,7 @@ class HostServer:
 
     def open(self, target: str, credentials: Optional[grpc.ServerCredentials]) -> int:
         """Listens at `host:port`, port 0 for any; without credentials in plain text. The port."""
+        port: int
         try:
             if credentials is None:
                 port = self._server.add_insecure_port(target)

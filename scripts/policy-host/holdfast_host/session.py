@@ -8,8 +8,9 @@ policy does. No socket, no clock, no thread: what it wants done is taken with `t
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Deque, Mapping, Optional, Tuple, Union
+from typing import Optional, Union
 
 import numpy as np
 
@@ -61,13 +62,13 @@ class Decision:
 class HostSession:
     def __init__(self, runtime_versions: Mapping[str, str]) -> None:
         self._versions = runtime_versions
-        self._outputs: Deque[Output] = deque()
+        self._outputs: deque[Output] = deque()
         self._hello: Optional[pb.Hello] = None
         self._facts: Optional[pb.PolicyFacts] = None
         self._state = pb.HostStatus.STATE_LOADING
         self._epoch = -1
-        self._waiting: Optional[Tuple[pb.Observation, int]] = None
-        self._acting: Optional[Tuple[pb.Observation, int]] = None
+        self._waiting: Optional[tuple[pb.Observation, int]] = None
+        self._acting: Optional[tuple[pb.Observation, int]] = None
         # Observations that a newer one replaced before their turn came, or that were void.
         self.forgotten_count = 0
         # What the edge said of our chunks, by word.
