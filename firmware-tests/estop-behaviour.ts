@@ -7,13 +7,20 @@ import { armingBehaviour } from "./estop-arming.ts";
 import type { EstopBench } from "./estop-bench.ts";
 import { faultsBehaviour } from "./estop-faults.ts";
 import { runBehaviour } from "./estop-rig.ts";
+import type { Behaviour } from "./estop-rig.ts";
 import { stopsBehaviour } from "./estop-stops.ts";
 
 const lists = [armingBehaviour, answersBehaviour, stopsBehaviour, faultsBehaviour];
 
-/** Registers a test for each behaviour; each runs on a bench of its own. */
-export function describeEstop(makeBench: () => EstopBench): void {
-  for (const behaviour of lists.flat()) {
+/** Each by its name. */
+export const estopBehaviours: readonly Behaviour[] = lists.flat();
+
+/** Registers a test for each behaviour that is asked for; each runs on a bench of its own. */
+export function describeEstop(
+  makeBench: () => EstopBench,
+  isShown: (behaviour: Behaviour) => boolean = () => true,
+): void {
+  for (const behaviour of estopBehaviours.filter(isShown)) {
     test(behaviour.name, () => runBehaviour(behaviour, makeBench()), BEHAVIOUR_MS_MAX);
   }
 }

@@ -11,6 +11,7 @@ export const FIRMWARE_OUT = join(ROOT, ".cache/firmware");
 
 export const hasHostCompiler = ["make", "cc"].every((name) => Bun.which(name) !== null);
 export const hasAvrCompiler = hasHostCompiler && Bun.which("avr-gcc") !== null;
+export const hasArmCompiler = hasHostCompiler && Bun.which("arm-none-eabi-gcc") !== null;
 export const hasSimavr = hasHostCompiler && existsSync("/usr/include/simavr/sim_avr.h");
 export const hasClang = hasHostCompiler && Bun.which("clang") !== null;
 

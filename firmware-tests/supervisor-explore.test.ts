@@ -40,6 +40,8 @@ const worlds: readonly World[] = [
   { ...ok, raises: [Fault.PolicySlow] },
   { ...ok, raises: [Fault.MainSlow] },
   { ...ok, raises: [Fault.DriverLost] },
+  { ...ok, raises: [Fault.ControlAway] },
+  { ...ok, reason: Reason.StaleState, gate: 1 << Fault.WorldLate },
 ];
 const { Stop, Reset, Start } = OperatorCue;
 const acts: readonly (readonly OperatorCue[])[] = [
@@ -109,6 +111,12 @@ function judge(supervisor: Supervisor, input: number, before: number, ledger: Le
   rule(!ledger.driverLost || !moves(mode), "moves after a driver was lost");
   rule(!acts[input % acts.length]!.includes(Stop) || !moves(mode), "moves in the step of a stop");
   rule(!stopRequested || !moves(mode), "moves while a stop stands");
+  const { raises, gate } = worlds[Math.floor(input / acts.length)]!;
+  rule(!raises.includes(Fault.ControlAway) || !moves(mode), "moves after the world was lost");
+  const isLate = (gate & (1 << Fault.WorldLate)) !== 0;
+  rule(!isLate || !allowsMotion, "allows motion in a late world");
+  const isStopped = acts[input % acts.length]!.includes(Stop);
+  rule(!isLate || isStopped || !moves(before) || moves(mode), "stops for a late world");
   rule(!allowsMotion || (moves(mode) && (activeFaults & motionless) === 0), "allows motion");
   const stops = mode === Mode.SafeStop || mode === Mode.FaultLatched;
   rule(!(moves(before) && stops) || epochRaised, "stops without voiding decisions");

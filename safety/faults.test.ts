@@ -3,7 +3,15 @@
 
 import { expect, test } from "bun:test";
 import { Reason, reasonNames } from "../runtime/contracts/reason.ts";
-import { FAULT_COUNT, Fault, faultMask, faultNames, faultOfReason, faultRows } from "./faults.ts";
+import {
+  countsAtRest,
+  FAULT_COUNT,
+  Fault,
+  faultMask,
+  faultNames,
+  faultOfReason,
+  faultRows,
+} from "./faults.ts";
 
 test("every fault has one row, at its code, under a name of its own", () => {
   expect(faultRows.map((row) => row.fault)).toEqual(Object.values(Fault));
@@ -46,6 +54,16 @@ test("a slow policy takes speed, never the robot: its fault does not escalate", 
   });
 });
 
+test("a late simulated world holds the robot, and neither escalates nor holds up a person", () => {
+  const { severity, motion, persist, clear } = faultRows[Fault.WorldLate]!;
+  expect([severity, motion, persist, clear]).toEqual(["degraded", "none", "never", "whenClear"]);
+  const silentAtRest = faultRows.filter((row) => !countsAtRest(row)).map((row) => row.name);
+  expect(silentAtRest).toEqual([
+    ...["no_action", "schema_mismatch", "width_mismatch", "not_finite", "start_mismatch"],
+    ...["policy_lost", "policy_slow", "main_slow", "world_late"],
+  ]);
+});
+
 test("the design's persistence stands in the rows", () => {
   const persists = faultRows.map((row) => [row.name, row.persist]);
   expect(Object.fromEntries(persists)).toEqual({
@@ -71,6 +89,8 @@ test("the design's persistence stands in the rows", () => {
     overload: "at_once",
     estop_open: "at_once",
     estop_not_armed: "never",
+    control_away: "at_once",
+    world_late: "never",
   });
 });
 

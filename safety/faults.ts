@@ -33,6 +33,10 @@ export const Fault = {
   EstopOpen: 20,
   /** It was not closed yet: a proof test runs, or a person's reset is waited for. */
   EstopNotArmed: 21,
+  /** The control thread stood still so long that it lost the world. */
+  ControlAway: 22,
+  /** The simulated world runs late, and with it its samples. Never on hardware. */
+  WorldLate: 23,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -44,8 +48,11 @@ export type MotionLeft = "full" | "reduced" | "none";
 export type Persist = "at_once" | "no_action" | "stale" | "never";
 /** What ends it: its condition, an accepted reset, or a new process. */
 export type ClearRule = "whenClear" | "onOperator" | "onPowerCycle";
-/** A fault of the policy says nothing while nothing may move: a start voids its decisions. */
-export type Subject = "policy" | "robot" | "host";
+/**
+ * A fault of the policy says nothing while nothing may move: a start voids its decisions. Nor does
+ * one of a simulated world: it holds up what moves, and no person.
+ */
+export type Subject = "policy" | "world" | "robot" | "host";
 export type FaultRow = {
   readonly fault: Fault;
   readonly name: string;
@@ -88,6 +95,9 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   Overload:       ["overload",        "stop",     "none",    "at_once",   "whenClear",    "robot"],
   EstopOpen:      ["estop_open",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
   EstopNotArmed:  ["estop_not_armed", "stop",     "none",    "never",     "whenClear",    "robot"],
+  ControlAway:    ["control_away",    "stop",     "none",    "at_once",   "whenClear",    "host"],
+  // Simulated time waits for a busy machine: the robot holds, and goes on by itself.
+  WorldLate:      ["world_late",      "degraded", "none",    "never",     "whenClear",    "world"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {
@@ -119,3 +129,7 @@ faultOfReason[Reason.SchemaMismatch] = Fault.SchemaMismatch;
 faultOfReason[Reason.WidthMismatch] = Fault.WidthMismatch;
 faultOfReason[Reason.NotFinite] = Fault.NotFinite;
 faultOfReason[Reason.StartMismatch] = Fault.StartMismatch;
+
+/** Whether a fault counts while nothing may move, so that no reset is taken before it is over. */
+export const countsAtRest = (row: FaultRow): boolean =>
+  row.subject !== "policy" && row.subject !== "world" && row.severity !== "warning";

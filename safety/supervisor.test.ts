@@ -279,7 +279,7 @@ test("a fault that persists at once stops in its own step, by the worst row of s
 });
 
 test("a suspend is one event: it does not latch, and a reset counts after it", () => {
-  const rig = new SupervisorRig().running().cue(OperatorCue.Suspended).step().last(5_000);
+  const rig = new SupervisorRig().running().raise(Fault.Suspended).step().last(5_000);
   expect(rig.mode).toBe("SAFE_STOP");
   expect(rig.cue(OperatorCue.Reset).step().mode).toBe("RECOVER");
 });
@@ -346,4 +346,45 @@ test("our own mistakes end the thread", () => {
   expect(() => rig.step(Reason.Ok, 1 << FAULT_COUNT)).toThrow("every gate fault has a row");
   expect(() => new SupervisorRig({ relapseCount: 0 })).toThrow("relapses are counted from 1");
   expect(() => new SupervisorRig({ startTimeoutNs: milliseconds(0) })).toThrow("the start timeout");
+});
+
+const late = 1 << Fault.WorldLate;
+
+test("a stale state that a late world explains holds while it lasts, and stops nothing", () => {
+  const rig = new SupervisorRig().running().last(30_000, Reason.StaleState, late);
+  expect(rig.answers).toEqual({
+    ...running,
+    mode: "DEGRADED",
+    allowsMotion: false,
+    activeFaults: late,
+  });
+  expect(rig.step().answers).toEqual(running);
+});
+
+test("a late world explains nothing but a stale state", () => {
+  for (const reason of [Reason.LowQuality, Reason.StampInFuture]) {
+    const rig = new SupervisorRig().running().last(200, reason, late);
+    expect([rig.mode, rig.supervisor.activeFaults & ~late]).not.toEqual(["DEGRADED", 0]);
+    expect(rig.mode).toBe("SAFE_STOP");
+  }
+});
+
+test("a person may reset and start while the world is late; nothing moves before it is not", () => {
+  const rig = new SupervisorRig().stopped().cue(OperatorCue.Reset).step(Reason.StaleState, late);
+  expect(rig.last(1_000, Reason.StaleState, late).mode).toBe("RECOVER");
+  rig.cue(OperatorCue.Start).step(Reason.StaleState, late);
+  expect([rig.mode, rig.answers.allowsMotion]).toEqual(["DEGRADED", false]);
+});
+
+test("a lost world in STARTING or RECOVER needs a person, and voids a start given before", () => {
+  for (const fault of [Fault.ControlAway, Fault.Suspended]) {
+    const starting = new SupervisorRig().cue(OperatorCue.Start).step(Reason.StaleState);
+    starting.raise(fault).step(Reason.StaleState).last(100);
+    expect(starting.path).toBe("STARTING SAFE_STOP");
+    const recovering = new SupervisorRig().stopped().cue(OperatorCue.Reset).step();
+    recovering.raise(fault).cue(OperatorCue.Start).step();
+    expect(recovering.mode).toBe("SAFE_STOP");
+    const resetting = new SupervisorRig().stopped().raise(fault).cue(OperatorCue.Reset).step();
+    expect([resetting.mode, resetting.supervisor.refusedResets]).toEqual(["SAFE_STOP", 1]);
+  }
 });

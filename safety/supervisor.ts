@@ -12,7 +12,7 @@ import { Reason } from "../runtime/contracts/reason.ts";
 import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
-import { FAULT_COUNT, Fault, faultMask, faultOfReason, faultRows } from "./faults.ts";
+import { countsAtRest, FAULT_COUNT, Fault, faultMask, faultOfReason, faultRows } from "./faults.ts";
 import type { FaultRow } from "./faults.ts";
 import { CUE_COUNT, Cue, nextMode } from "./supervisor-table.ts";
 
@@ -41,13 +41,15 @@ const motionlessMask = faultMask((row) => row.motion === "none");
 const reducedMask = faultMask((row) => row.motion === "reduced");
 const keptMask = faultMask((row) => row.clear !== "whenClear");
 const resetMask = faultMask((row) => row.clear === "onOperator");
-/** Faults that count while nothing may move. */
-const stillMask = faultMask((row) => row.subject !== "policy" && row.severity !== "warning");
+const stillMask = faultMask(countsAtRest);
 /** Faults that latch when they stay in SAFE_STOP. A remembered one is a memory, not a condition. */
 const stayMask = faultMask((row) => row.severity === "stop" && row.clear === "whenClear");
 /** Faults that a person ends in their own time: STARTING waits for them without a limit. */
 const patientMask = faultMask((row) => row.persist === "never");
 const allMask = faultMask(() => true);
+/** The world was lost meanwhile: even STARTING does not go on from there by itself. */
+const lostMask = (1 << Fault.Suspended) | (1 << Fault.ControlAway);
+const worldBit = 1 << Fault.WorldLate;
 const estopBit = 1 << Fault.EstopOpen;
 /** The actuators have no power. */
 const powerlessMask = estopBit | (1 << Fault.EstopNotArmed);
@@ -170,7 +172,7 @@ export class Supervisor {
 
   /** Takes an edge for the next step. A stop is known at once, so this tick's reason can be it. */
   cue(cue: OperatorCue, nowNs: Instant): void {
-    assert(cue >= OperatorCue.None && cue <= OperatorCue.Suspended, "the cue is known");
+    assert(cue >= OperatorCue.None && cue <= OperatorCue.MainSlow, "the cue is known");
     assert(!this.#stepped || nowNs >= this.#nowNs, "a cue comes after the last step");
     if (cue === OperatorCue.Stop || cue === OperatorCue.Shutdown) {
       this.#stopEdge = true;
@@ -180,7 +182,6 @@ export class Supervisor {
     else if (cue === OperatorCue.DriverLost) this.raise(Fault.DriverLost);
     else if (cue === OperatorCue.PolicyLost) this.raise(Fault.PolicyLost);
     else if (cue === OperatorCue.MainSlow) this.raise(Fault.MainSlow);
-    else if (cue === OperatorCue.Suspended) this.raise(Fault.Suspended);
   }
 
   /** A condition another part found true in this tick. Rows that a person clears are kept. */
@@ -191,14 +192,18 @@ export class Supervisor {
     else this.#kept |= bit;
   }
 
-  /** One tick. `gateFaults` has a bit per fault that the gate saw. */
+  /**
+   * One tick. `gateFaults` has a bit per fault that gate or core saw in it. A late world takes the
+   * place of the stale state that it explains.
+   */
   step(reason: Reason, gateFaults: number, nowNs: Instant): void {
     assert(!this.#stepped || nowNs >= this.#nowNs, "time never goes back");
     assert((gateFaults & ~allMask) === 0, "every gate fault has a row");
     if (!this.#stepped) this.#completeNs = nowNs;
     const elapsedNs = this.#stepped ? nowNs - this.#nowNs : 0;
     const before = this.#active;
-    const fault = faultOfReason[reason]!;
+    const isExplained = reason === Reason.StaleState && (gateFaults & worldBit) !== 0;
+    const fault = isExplained ? Fault.WorldLate : faultOfReason[reason]!;
     this.#active = this.#kept | this.#raised | gateFaults | (fault < 0 ? 0 : 1 << fault);
     this.#stepped = true;
     this.#nowNs = nowNs;
@@ -284,8 +289,8 @@ export class Supervisor {
   /** Missing things are "not yet" until the timeout; a person may take as long as they like. */
   #judgeStarting(): void {
     const active = this.#active & ~warningMask;
-    if ((active & stopBit) !== 0) {
-      this.#apply(Cue.FaultHeld, Fault.OperatorStop);
+    if ((active & (stopBit | lostMask)) !== 0) {
+      this.#apply(Cue.FaultHeld, this.#worst(active & (stopBit | lostMask)));
     } else if (this.#complete()) {
       this.#completeNs = this.#nowNs;
     } else {

@@ -1,5 +1,6 @@
 // The parts of the checks that need a Debian package: each with the program that shows it is here.
-// As root they are installed; anyone else is told the line to type, and the part counts as skipped.
+// As root they are installed, unless they are large; anyone else is told the line to type, and the
+// part counts as skipped.
 
 import { existsSync } from "node:fs";
 import { runCommand } from "./child-process.ts";
@@ -14,6 +15,8 @@ type OptionalPart = {
   /** Present when one of these files is. */
   readonly shownBy: readonly string[];
   readonly packages: readonly string[];
+  /** Never installed by itself: only the line to type is told. */
+  readonly isLarge?: boolean;
 };
 
 const parts: readonly OptionalPart[] = [
@@ -48,6 +51,12 @@ const parts: readonly OptionalPart[] = [
     packages: ["gcc-avr", "avr-libc", "binutils-avr"],
   },
   {
+    name: "e-stop image of the RP2040 rebuilt and compared",
+    shownBy: ["/usr/bin/arm-none-eabi-gcc"],
+    packages: ["gcc-arm-none-eabi", "libnewlib-arm-none-eabi"],
+    isLarge: true, // over a gigabyte: only whoever changes that image wants it
+  },
+  {
     name: "e-stop image in simavr",
     shownBy: ["/usr/include/simavr/sim_avr.h"],
     packages: ["libsimavr-dev", "libelf-dev"],
@@ -76,7 +85,9 @@ const parts: readonly OptionalPart[] = [
 
 /** Installs what it may, and returns a line for each part that is still missing. */
 export async function optionalParts(): Promise<string[]> {
-  const wanted = parts.filter(isMissing).flatMap((part) => part.packages);
+  const wanted = parts
+    .filter((part) => isMissing(part) && part.isLarge !== true)
+    .flatMap((part) => part.packages);
   if (wanted.length > 0 && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
     await install(wanted);
   }

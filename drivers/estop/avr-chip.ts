@@ -5,7 +5,7 @@
 
 import { avrInstruction, AVRClock, AVREEPROM, AVRIOPort, AVRTimer, AVRUSART } from "avr8js";
 import { AVRWatchdog, CPU, EEPROMMemoryBackend, PinState, portBConfig, portDConfig } from "avr8js";
-import { timer0Config, usart0Config, watchdogConfig } from "avr8js";
+import { timer0Config, timer1Config, usart0Config, watchdogConfig } from "avr8js";
 import { CHIP_HZ, ResetFlag } from "./chip.ts";
 import type { Chip, ChipListener, Hang, PortName } from "./chip.ts";
 
@@ -46,6 +46,8 @@ export class AvrChip implements Chip {
   readonly #bytesDue: { readonly cycles: number; readonly byte: number }[] = [];
   /** Bits of the pins that the board ties to ground; the others float. */
   readonly #grounded: Record<PortName, number> = { B: 0, D: 0 };
+  /** Those that it ties to the supply. */
+  readonly #lifted: Record<PortName, number> = { B: 0, D: 0 };
 
   constructor(image: Uint8Array, listener: ChipListener) {
     this.#image = image;
@@ -82,6 +84,18 @@ export class AvrChip implements Chip {
     const others = this.#grounded[port] & ~(1 << pin);
     this.#grounded[port] = isTied ? others | (1 << pin) : others;
     this.#settlePin(port, pin);
+  }
+
+  /** Ties a pin to the supply, or lets it float. */
+  lift(port: PortName, pin: number, isTied: boolean): void {
+    const others = this.#lifted[port] & ~(1 << pin);
+    this.#lifted[port] = isTied ? others | (1 << pin) : others;
+    this.#settlePin(port, pin);
+  }
+
+  /** Whether the chip itself pulls a pin to ground. */
+  isPulledLow(port: PortName, pin: number): boolean {
+    return this.#ports[port].pinState(pin) === PinState.Low;
   }
 
   receiveAt(byte: number, cycles: number): void {
@@ -217,13 +231,15 @@ export class AvrChip implements Chip {
   #settlePin(port: PortName, pin: number): void {
     const isGrounded = (this.#grounded[port] & (1 << pin)) !== 0;
     const isPulledUp = this.#ports[port].pinState(pin) === PinState.InputPullUp;
-    this.#ports[port].setPin(pin, !isGrounded && isPulledUp);
+    const isLifted = (this.#lifted[port] & (1 << pin)) !== 0;
+    this.#ports[port].setPin(pin, !isGrounded && (isLifted || isPulledUp));
   }
 
   #attachPeripherals(): AVRUSART {
     const cpu = this.#cpu;
     const clock = new AVRClock(cpu, CHIP_HZ);
     new AVRTimer(cpu, timer0Config);
+    new AVRTimer(cpu, timer1Config);
     new AVRWatchdog(cpu, watchdogConfig, clock);
     new AVREEPROM(cpu, this.#eeprom);
     const usart = new AVRUSART(cpu, usart0Config, CHIP_HZ);

@@ -4,10 +4,12 @@
 export class IntelHexError extends Error {
   override readonly name = "IntelHexError";
   readonly line: number;
+  readonly reason: string;
 
   constructor(line: number, why: string) {
     super(`Cannot read the image at line ${line}: ${why}`);
     this.line = line;
+    this.reason = why;
   }
 }
 

@@ -16,6 +16,8 @@ const WAIT_MS_MAX = 100;
 const READ_BYTES_MAX = 4_096;
 const WRITE_BYTES_MAX = 4_096;
 
+const NO_RIGHT = ': sudo usermod -aG dialout "$USER", then log out and in again';
+
 /** What `read` and `write` answer when the device is no longer there. */
 export const GONE = -1;
 
@@ -112,8 +114,9 @@ export class FileDescriptor {
 function openAs(path: string, access: number): FileDescriptor {
   const name = cText(path);
   const fd = libc.open(ptr(name), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0);
-  if (fd < 0) throw new DeviceError("open", path, errnoName(errno()));
-  return new FileDescriptor(path, fd);
+  if (fd >= 0) return new FileDescriptor(path, fd);
+  const reason = errnoName(errno());
+  throw new DeviceError("open", path, reason, reason === "EACCES" ? NO_RIGHT : "");
 }
 
 /** Makes a pipe with a name, which two processes open like a device. */

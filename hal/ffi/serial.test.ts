@@ -96,6 +96,20 @@ test("what is no serial line is refused by name", () => {
   pty.close();
 });
 
+test("a port that this user may not open says how to get the right", () => {
+  const closed = join(root, "closed");
+  writeFileSync(closed, "", { mode: 0 });
+  const isRoot = process.getuid!() === 0;
+  if (isRoot) process.seteuid!(65_534); // root may open everything
+  try {
+    expect(() => openSerial(closed, 500_000)).toThrow(
+      'the kernel says EACCES: sudo usermod -aG dialout "$USER", then log out and in again',
+    );
+  } finally {
+    if (isRoot) process.seteuid!(0);
+  }
+});
+
 test("a named pipe carries bytes, is empty while it has a writer, and gone without", () => {
   const path = join(root, "pipe");
   makeFifo(path);

@@ -103,6 +103,27 @@ test.each<[string, Partial<HintFacts>, string]>([
     "Latched by driver_lost at 3.02 s; only a new run ends that: q ends the run",
   ],
   [
+    "a latch by another fault, and a driver lost since",
+    { mode: FaultLatched, stop: latched, faultBits: bit(Fault.DriverLost) },
+    "Latched by stale_state at 3.02 s; only a new run ends driver_lost: q ends the run",
+  ],
+  [
+    "a busy machine",
+    { mode: Degraded, reason: Reason.StaleState, faultBits: bit(Fault.WorldLate) },
+    "Holds: world_late: this machine is too busy for its simulated world; " +
+      "goes on by itself after that",
+  ],
+  [
+    "a process that stood still",
+    { stop: change({ faultBits: bit(Fault.StaleState) | bit(Fault.ControlAway) }) },
+    `Stopped by control_away at 3.02 s: the process or its machine stood still; cleared${GO_ON}`,
+  ],
+  [
+    "a machine that slept",
+    { stop: change({ faultBits: bit(Fault.Suspended) }) },
+    `Stopped by suspended at 3.02 s: the machine slept; cleared${GO_ON}`,
+  ],
+  [
     "a thread that ended before the first decision",
     { mode: Starting, reason: Reason.NoAction, lostThread: "the policy thread ended: code 3" },
     "Holds: the policy thread ended: code 3: q ends the run",
@@ -141,6 +162,10 @@ test.each<[Partial<ModeChange>, string]>([
   ],
   [{ ...starved }, "DEGRADED → SAFE_STOP: no_action: 12 chunks rejected_not_finite"],
   [{ fromMode: Running, faultBits: bit(Fault.OperatorStop) }, "RUNNING → SAFE_STOP: a person"],
+  [
+    { fromMode: Running, faultBits: bit(Fault.ControlAway) },
+    "RUNNING → SAFE_STOP: control_away: the process or its machine stood still",
+  ],
   [{ reason: Reason.LowQuality }, "DEGRADED → SAFE_STOP: low_quality"],
 ])("a change %j is one line", (parts, text) => {
   expect(changeText(change(parts), 1e9)).toBe(`3.020 s  ${text}`);

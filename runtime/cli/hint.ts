@@ -8,7 +8,7 @@ import { Reason, reasonNames } from "../contracts/reason.ts";
 import { causeOf, isShutdown } from "../record/mode-story.ts";
 import type { ModeChange } from "../record/mode-story.ts";
 import type { Refusal } from "../record/chunk-tally.ts";
-import { Fault, faultMask, faultNames, faultRows } from "../../safety/faults.ts";
+import { countsAtRest, Fault, faultMask, faultNames, faultRows } from "../../safety/faults.ts";
 
 export const actNames = ["stop", "reset", "start", "quit"] as const;
 export type ActName = (typeof actNames)[number];
@@ -31,10 +31,8 @@ export type HintFacts = {
   readonly lostThread: string;
 };
 
-/** Faults that a reset waits for: not the policy's, and not what the reset itself ends. */
-const blockingMask = faultMask(
-  (row) => row.subject !== "policy" && row.severity !== "warning" && row.clear !== "onOperator",
-);
+/** Faults that a reset waits for: not what it ends itself. */
+const blockingMask = faultMask((row) => countsAtRest(row) && row.clear !== "onOperator");
 
 /** The faults that a reset would be refused for now. */
 export const blockingFaults = (faultBits: number): readonly string[] =>
@@ -71,7 +69,7 @@ export function hintOf(facts: HintFacts): Hint {
 
 function degradedText({ reason, faultBits, refusal }: HintFacts): string {
   const names = namesOf(faultBits);
-  const why = names.length > 0 ? names.join(", ") : reasonNames[reason];
+  const why = names.length > 0 ? names.map(explained).join(", ") : reasonNames[reason];
   const isStill =
     reason !== Reason.Ok || faultRows.some((row) => row.motion === "none" && has(faultBits, row));
   const detail = reason === Reason.NoAction ? refusalText(refusal) : "";
@@ -83,8 +81,12 @@ function stoppedHint({ faultBits, stop, stopS }: HintFacts): Hint {
   const text = stopText(stop, stopS);
   if (isShutdown(stop)) return { text: "Ending", acts: [] };
   const cause = causeOf(stop);
-  if (faultRows[cause]?.clear === "onPowerCycle") {
-    return { text: `${text}; only a new run ends that`, acts: ["quit"] };
+  const lasting = faultRows.find(
+    (row) => row.clear === "onPowerCycle" && (row.fault === cause || has(faultBits, row)),
+  );
+  if (lasting !== undefined) {
+    const what = lasting.fault === cause ? "that" : lasting.name;
+    return { text: `${text}; only a new run ends ${what}`, acts: ["quit"] };
   }
   const acts = ["reset", "start"] as const;
   const blocking = blockingFaults(faultBits);
@@ -114,7 +116,20 @@ export function causeWords(change: ModeChange): { readonly name: string; readonl
     return { name: isShutdown(change) ? "the end of the run" : "a person", detail: "" };
   }
   const name = cause === -1 ? (reasonNames[change.reason] ?? "ok") : faultNames[cause]!;
-  return { name, detail: cause === Fault.NoAction ? refusalText(change.refusal) : "" };
+  if (cause === Fault.NoAction) return { name, detail: refusalText(change.refusal) };
+  return { name, detail: explained(name).slice(name.length) };
+}
+
+/** What a name alone would not tell a person. */
+const explanations: Readonly<Record<string, string>> = {
+  [faultNames[Fault.WorldLate]!]: "this machine is too busy for its simulated world",
+  [faultNames[Fault.ControlAway]!]: "the process or its machine stood still",
+  [faultNames[Fault.Suspended]!]: "the machine slept",
+};
+
+function explained(name: string): string {
+  const explanation = explanations[name];
+  return explanation === undefined ? name : `${name}: ${explanation}`;
 }
 
 /** A fault that only stops has latched: it came back too often. */

@@ -4,6 +4,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
+import { addFlashCommand } from "./estop-flash-command.ts";
 import { writeJson } from "./json-out.ts";
 import { askRun, OperatorError, runSockets } from "./operator-client.ts";
 import type { RunSocket } from "./operator-client.ts";
@@ -50,8 +51,8 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
 function addEstopCommands(program: Command, context: CommandContext): void {
   const estop = program
     .command("estop")
-    .summary("the independent e-stop of a run: status, arm, prooftest")
-    .description("Speaks to the independent e-stop of a live run.");
+    .summary("the independent e-stop: status, arm and prooftest of a run, flash of a board")
+    .description("Speaks to the independent e-stop of a live run, or flashes a board.");
   const add = (name: string, method: OperatorMethod, text: string): void => {
     estop
       .command(name)
@@ -66,6 +67,7 @@ function addEstopCommands(program: Command, context: CommandContext): void {
   add("status", "status", "show its mode and why it is open");
   add("arm", "arm", texts.arm);
   add("prooftest", "prooftest", texts.prooftest);
+  addFlashCommand(estop, context);
 }
 
 async function operate(

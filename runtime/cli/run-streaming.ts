@@ -15,7 +15,7 @@ import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader } from "../shm/latest-cell.ts";
 import { RingReader } from "../shm/spsc-ring.ts";
 import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
-import { SuspendWatch, SystemClock } from "../workers/system-clock.ts";
+import { SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { EstopEmulator } from "./estop-emulator.ts";
 import { EstopWatch, stopNsMinOf } from "./estop-watch.ts";
@@ -73,7 +73,6 @@ class StreamingRun {
   readonly #pictures: ImageReader;
   readonly #ask: AskWord;
   readonly #clock: SystemClock;
-  readonly #suspend: SuspendWatch;
   readonly #estop: EstopWatch;
   #lastJpeg: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   #pictureNs = -1;
@@ -105,7 +104,6 @@ class StreamingRun {
     this.#pictures = new ImageReader(arena.images("pictures"));
     this.#ask = new AskWord(arena.words("camera-ask"));
     this.#clock = new SystemClock(origin, duration(0), { stopped: false });
-    this.#suspend = new SuspendWatch(this.#clock.suspendedNs());
     this.#estop = new EstopWatch(arena, options.estop, emulator, (text) => hooks.note(text));
   }
 
@@ -182,10 +180,6 @@ class StreamingRun {
     this.#watch.estop = this.#estop.text;
     this.#robotStatus.take();
     this.#policyStatus.take();
-    if (this.#suspend.observe(this.#clock.suspendedNs())) {
-      this.#hooks.note("the machine was suspended: stopped");
-      this.#threads.cue(OperatorCue.Suspended);
-    }
     const nowNs = this.#clock.nowNs();
     this.#notes.tell(nowNs);
     if (nowNs >= this.#endNs) this.#quit();

@@ -6,7 +6,25 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SeededRandom } from "../contracts/seeded-random.ts";
 import { TerminalOut, TerminalRoom } from "./terminal-out.ts";
+
+/** A terminal in memory that takes as many bytes as `room` says at each write. */
+function memoryTerminal(room: () => number) {
+  let shown = "";
+  const take = (_fd: number, bytes: Buffer, from: number, sizeBytes: number): number => {
+    const count = Math.min(sizeBytes, room());
+    if (count === 0) throw Object.assign(new Error("full"), { code: "EAGAIN" });
+    shown += bytes.toString("latin1", from, from + count);
+    return count;
+  };
+  const out = new TerminalOut(9_999, { columns: 80 }, {}, new TerminalRoom(() => true, take));
+  return { out, shown: () => shown };
+}
+
+/** How many lines all notices tell as lost. */
+const toldLost = (shown: string): number =>
+  [...shown.matchAll(/^… (\d+) lines? not shown\r$/gm)].reduce((sum, [, n]) => sum + Number(n), 0);
 
 function terminal(answer: (waitMs: number) => boolean, environment: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hf-"));
@@ -45,6 +63,49 @@ test("what does not fit is dropped, and its lines are counted once there is room
   out.writeIfRoom("there\n");
   expect(written()).toBe(`${"x".repeat(120)}\r\n… 3 lines not shown\r\nthere\n`);
   expect(await out.flush()).toBe(true);
+});
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  "every line is shown whole or told once as lost, wherever the terminal is full, seed %d",
+  async (seed) => {
+    const random = new SeededRandom(seed);
+    let isStalled = false;
+    let hasRoom = false;
+    const { out, shown } = memoryTerminal(() => {
+      if (random.next() < 0.2) isStalled = !isStalled;
+      if (hasRoom) return Infinity;
+      return isStalled ? 0 : Math.floor(120 * random.next());
+    });
+    let lineCount = 0;
+    for (let text = 0; text < 3_000; text += 1) {
+      let lines = "";
+      for (let left = Math.floor(3 * random.next()); left >= 0; left -= 1) {
+        lines += `line ${lineCount}${".".repeat(60 * random.next())}|\n`;
+        lineCount += 1;
+      }
+      out.writeIfRoom(lines);
+      if (random.next() < 0.2) out.writeIfRoom("a status that ends no line\r");
+    }
+    hasRoom = true;
+    out.writeIfRoom("");
+    expect(await out.flush()).toBe(true);
+    const whole = shown().match(/line \d+\.*\|(?=\r?\n)/g) ?? [];
+    expect(new Set(whole).size).toBe(whole.length);
+    const lost = toldLost(Buffer.from(shown(), "latin1").toString());
+    expect(whole.length + lost).toBe(lineCount);
+    expect(Math.min(whole.length, lost)).toBeGreaterThan(lineCount / 10);
+  },
+);
+
+test("a line that only lacks its end is whole, and a notice that was cut is not told again", () => {
+  const sizes = [4, 0, 12, 0, 0];
+  const { out, shown } = memoryTerminal(() => sizes.shift() ?? Infinity);
+  out.writeIfRoom("same\nlost\n");
+  out.writeIfRoom("lost\n");
+  out.writeIfRoom("lost too\n");
+  out.writeIfRoom("there\n");
+  const text = Buffer.from(shown(), "latin1").toString();
+  expect(text).toBe("same\r\n… 1 line not shown\r\n\r\n… 2 lines not shown\r\nthere\n");
 });
 
 test("the last words wait for one second in all, whichever output has them", () => {

@@ -3,8 +3,9 @@
 // written before the kernel said that there is room, and through an opening of the terminal that
 // does not block, since a little room is called room too. The shell's own opening keeps its flags.
 //
-// What does not fit is dropped and counted. Only what is written to the end of a command may wait,
-// and that for one second in all.
+// What does not fit is dropped, and its lines are counted exactly: each is shown whole or told once
+// as not shown. Only what is written to the end of a command may wait, and that for one second in
+// all.
 
 import { constants, openSync, writeSync } from "node:fs";
 import { COLUMN_COUNT_DEFAULT, wantsColour } from "./output.ts";
@@ -12,6 +13,9 @@ import type { Environment, TextOut } from "./output.ts";
 
 /** Whether a descriptor takes bytes, now or within a time. */
 export type CanWrite = (fd: number, waitMs: number) => boolean;
+
+/** Writes some of these bytes from `from` on, and says how many; as `writeSync` throws. */
+export type WriteSome = (fd: number, bytes: Buffer, from: number, sizeBytes: number) => number;
 
 /** What a terminal's stream knows of its width. */
 type Columned = { readonly columns: number };
@@ -21,14 +25,17 @@ const PIECE_SIZE_BYTES = 120;
 const WAIT_MS = 50;
 const WAIT_COUNT_MAX = 20;
 const NEWLINE = 10;
+const NOTHING = Buffer.alloc(0);
 
 /** The patience that this process has with its terminal, one for all its outputs. */
 export class TerminalRoom {
+  readonly writeSome: WriteSome;
   readonly #canWrite: CanWrite;
   #waitCount = 0;
 
-  constructor(canWrite: CanWrite) {
+  constructor(canWrite: CanWrite, writeSome: WriteSome = writeSync) {
     this.#canWrite = canWrite;
+    this.writeSome = writeSome;
   }
 
   isFree(fd: number): boolean {
@@ -51,9 +58,13 @@ export class TerminalOut implements TextOut {
   readonly #room: TerminalRoom;
   readonly #wantsColour: boolean;
   #isGone = false;
+  /** What went out last does not end a line. */
+  #isInLine = false;
   /** The last text that was written ends somewhere inside. */
   #isCut = false;
   #lostLineCount = 0;
+  /** The rest of a notice that has begun: its count is out, so it says nothing of later losses. */
+  #notice: Buffer = NOTHING;
 
   constructor(fd: number, stream: Columned, environment: Environment, room: TerminalRoom) {
     this.#fd = reopened(fd);
@@ -81,23 +92,39 @@ export class TerminalOut implements TextOut {
   }
 
   flush(): Promise<boolean> {
-    return Promise.resolve(!this.#isGone && !this.#isCut && this.#lostLineCount === 0);
+    return Promise.resolve(!this.#isGone && !this.#owesNotice && this.#notice.length === 0);
+  }
+
+  get #owesNotice(): boolean {
+    return this.#isCut || this.#lostLineCount > 0;
   }
 
   #put(text: string, hasRoom: () => boolean): void {
-    if (this.#isCut || this.#lostLineCount > 0) {
-      const notice = Buffer.from(lostText(this.#lostLineCount));
-      if (this.#send(notice, hasRoom) < notice.length) {
-        this.#lostLineCount += lineCount(Buffer.from(text));
-        return;
-      }
-      this.#isCut = false;
-      this.#lostLineCount = 0;
-    }
     const bytes = Buffer.from(text);
-    const sent = this.#send(bytes, hasRoom);
-    this.#isCut = sent > 0 && sent < bytes.length;
-    this.#lostLineCount = lineCount(bytes.subarray(sent));
+    const sent = this.#tellLoss(hasRoom) ? this.#send(bytes, hasRoom) : 0;
+    if (sent === bytes.length) return;
+    // A line of which only the end is missing is whole: the notice ends it.
+    const isTold = this.#notice.length > 0 || this.#owesNotice;
+    const isWhole = this.#isInLine && !isTold && bytes[sent] === NEWLINE;
+    this.#isCut ||= sent > 0 || isWhole;
+    this.#lostLineCount += lineCount(bytes.subarray(sent)) - (isWhole ? 1 : 0);
+  }
+
+  /** Tells what was lost. True once nothing of that is left to tell. */
+  #tellLoss(hasRoom: () => boolean): boolean {
+    while (this.#notice.length > 0 || this.#owesNotice) {
+      const isNew = this.#notice.length === 0;
+      const notice = isNew ? Buffer.from(lostText(this.#lostLineCount)) : this.#notice;
+      const sent = this.#send(notice, hasRoom);
+      if (sent === 0) return false;
+      this.#notice = notice.subarray(sent);
+      if (isNew) {
+        this.#isCut = false;
+        this.#lostLineCount = 0;
+      }
+      if (this.#notice.length > 0) return false;
+    }
+    return true;
   }
 
   /** Writes piece by piece while there is room, and returns how many bytes went out. */
@@ -105,7 +132,7 @@ export class TerminalOut implements TextOut {
     let sent = 0;
     while (sent < bytes.length && !this.#isGone && hasRoom()) {
       try {
-        sent += writeSync(this.#fd, bytes, sent, pieceEnd(bytes, sent) - sent);
+        sent += this.#room.writeSome(this.#fd, bytes, sent, pieceEnd(bytes, sent) - sent);
       } catch (cause) {
         if (!(cause instanceof Error)) throw cause;
         // Somebody else filled it in between; anything else is its end.
@@ -114,6 +141,7 @@ export class TerminalOut implements TextOut {
         break;
       }
     }
+    if (sent > 0) this.#isInLine = bytes[sent - 1] !== NEWLINE;
     return sent;
   }
 }

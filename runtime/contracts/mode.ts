@@ -32,7 +32,6 @@ export const OperatorCue = {
   DriverLost: 5,
   PolicyLost: 6,
   MainSlow: 7,
-  Suspended: 8,
 } as const;
 export type OperatorCue = (typeof OperatorCue)[keyof typeof OperatorCue];
 

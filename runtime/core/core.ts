@@ -28,6 +28,8 @@ import type { EstopPort } from "../contracts/tick-signature.ts";
 import type { Instant } from "../contracts/units.ts";
 import { ActionBuffer } from "./action-buffer.ts";
 import { StateEstimator } from "./estimator.ts";
+import { MachineWatch, STEADY_MACHINE } from "./machine-watch.ts";
+import type { MachinePort } from "./machine-watch.ts";
 import { ObserveStage } from "./observe-stage.ts";
 import { DeadlineMonitor } from "./timing.ts";
 
@@ -54,6 +56,8 @@ export type CoreParts = {
   readonly evidence: EvidenceSink;
   /** Absent in a run without an e-stop. */
   readonly estop?: EstopPort;
+  /** Absent where the machine cannot matter: in lockstep. */
+  readonly machine?: MachinePort;
   /** Late ticks and missed beats are faults on hardware, counts in simulation. */
   readonly deadlineIsFault: boolean;
 };
@@ -72,6 +76,7 @@ export class ControlCore {
   readonly sink: CommandSink;
   readonly evidence: EvidenceSink;
   readonly timing: DeadlineMonitor;
+  readonly machine: MachineWatch;
   readonly qualityRatioMin: number;
   /** Ticks per reason, control side. */
   readonly safeTicks = new Float64Array(REASON_COUNT);
@@ -108,6 +113,7 @@ export class ControlCore {
     this.supervisor = new Supervisor(profile, signature);
     this.sink = new CommandSink(parts.actuator, this.gate, signature);
     this.timing = new DeadlineMonitor(profile, parts.deadlineIsFault);
+    this.machine = new MachineWatch(parts.machine ?? STEADY_MACHINE, parts.deadlineIsFault);
     this.qualityRatioMin = profile.state.qualityRatioMin;
     this.#cues = parts.cues;
     this.#alive = parts.alive;
@@ -139,7 +145,8 @@ export class ControlCore {
 
   /** Cues, other threads' silence and chunks: what came in since the last tick. */
   takeArrivals(nowNs: Instant): void {
-    const { supervisor, timing } = this;
+    const { supervisor, timing, machine } = this;
+    machine.observe(nowNs);
     this.#estop.beginInto(this.#signature, this.tick);
     this.#cueBits = 0;
     for (let count = 0; count < CUES_PER_TICK_MAX; count += 1) {
@@ -155,10 +162,18 @@ export class ControlCore {
     }
     if (timing.tooLate) supervisor.raise(Fault.ControlLate);
     if (timing.tooManyMissed) supervisor.raise(Fault.ControlMissed);
+    if (machine.wasAway) supervisor.raise(Fault.ControlAway);
+    if (machine.wasSuspended) supervisor.raise(Fault.Suspended);
     for (let count = 0; count < CHUNKS_PER_TICK_MAX && this.policy.takeChunk(nowNs); count += 1) {
       this.actions.put(this.policy.chunk, nowNs);
     }
     this.#signature.fold(ARRIVALS_TOKEN);
+  }
+
+  /** A bit per fault that shows only once the tick has looked at the robot. */
+  watch(reason: Reason): number {
+    const late = this.machine.explains(this.state) ? 1 << Fault.WorldLate : 0;
+    return this.gate.watch(this.state, reason) | late;
   }
 
   /** What a supervisor's step or a refusal means for the other stages. */

@@ -76,10 +76,17 @@ export class StateEstimator {
     this.#jointStampNs.fill(-Infinity);
   }
 
-  estimateInto(state: StateView, snapshot: SensorSnapshot, nowNs: Instant): void {
+  /** `worldStepNs` is how far a simulated world went on since the last call: see `skip`. */
+  estimateInto(
+    state: StateView,
+    snapshot: SensorSnapshot,
+    nowNs: Instant,
+    worldStepNs = duration(0),
+  ): void {
     for (let index = 0; index < this.#buffers.length; index += 1) {
-      if (snapshot.arrived[index] === 0) continue;
       const buffer = this.#buffers[index]!;
+      buffer.skip(worldStepNs, this.#periodNs);
+      if (snapshot.arrived[index] === 0) continue;
       if (buffer.take(snapshot.samples[index]!, nowNs) && buffer.source.kind === "proprio") {
         this.#readJoints(index, buffer);
       }

@@ -199,6 +199,28 @@ test("delivery is the share of expected samples over the history, never above 1"
   expect(one.deliveredRatio(0)).toBe(1);
 });
 
+test("what a late world made all at once is not missing; what came to no look is", () => {
+  /** Looks after steps of so many periods; a sample of the newest moment at each but the third. */
+  const ratio = (periods: readonly number[], isMissing: (look: number) => boolean) => {
+    const buffer = newBuffer();
+    let ms = 0;
+    for (const [look, count] of periods.entries()) {
+      ms += 5 * count;
+      buffer.skip(milliseconds(5 * count), 5 * MS);
+      if (!isMissing(look)) give(buffer, { ms });
+    }
+    return buffer.deliveredRatio(5 * MS);
+  };
+  const all = () => false;
+  const some = (look: number) => look % 2 === 1;
+  expect([
+    ratio([1, 1, 1, 1, 1], all),
+    ratio([1, 9, 1, 0, 20], all),
+    ratio([1, 1, 1, 1, 1], some),
+    ratio([1, 9, 1, 9, 1], some),
+  ]).toEqual([1, 1, 0.5, 0.5]);
+});
+
 test("a source faster than the tick that reads it is expected at the tick's rate", () => {
   const buffer = newBuffer();
   for (let index = 0; index < 10; index += 1) give(buffer, { ms: 20 * index });

@@ -35,6 +35,9 @@ export class SensorBuffer {
   /** Bit of each reading that is there, sample by sample. */
   readonly #masks = new Int32Array(HISTORY_COUNT);
   readonly #windowNs: number;
+  /** Time in which no sample could be seen, up to now and up to each sample. */
+  #lostNs = 0;
+  readonly #lostUntilNs = new Float64Array(HISTORY_COUNT);
   #newest = 0;
 
   /** Samples older than `windowNs` before the newest take no part in a velocity. */
@@ -91,15 +94,26 @@ export class SensorBuffer {
     this.calibrationVersion = record[SampleSlot.calibrationVersion]!;
     this.clockVersion = device ? this.clock.version : 0;
     this.#masks[this.#newest] = record[SampleSlot.validMask]!;
+    this.#lostUntilNs[this.#newest] = this.#lostNs;
     return true;
+  }
+
+  /**
+   * A simulated world went on by so much between two looks. Of what is beyond one sample nothing
+   * could be seen, which says nothing of the source. Before `take`.
+   */
+  skip(worldStepNs: Duration, periodNsMin: number): void {
+    this.#lostNs += Math.max(0, worldStepNs - Math.max(this.source.periodNs, periodNsMin));
   }
 
   /** Share of expected samples that came, over the history: 1 is all, 0.5 is every other. */
   deliveredRatio(periodNsMin: number): number {
     if (this.count < 2) return this.count;
-    const spanNs = this.stampNs[this.#newest]! - this.stampNs[this.slot(this.count - 1)]!;
-    const periodNs = Math.max(this.source.periodNs, periodNsMin);
-    return Math.min(1, ((this.count - 1) * periodNs) / spanNs);
+    const oldest = this.slot(this.count - 1);
+    const spanNs = this.stampNs[this.#newest]! - this.stampNs[oldest]!;
+    const lostNs = this.#lostUntilNs[this.#newest]! - this.#lostUntilNs[oldest]!;
+    const expectedNs = (this.count - 1) * Math.max(this.source.periodNs, periodNsMin);
+    return expectedNs / Math.max(expectedNs, spanNs - lostNs);
   }
 
   /** Velocity of one reading by least squares over the history; 0 when it was read once. */

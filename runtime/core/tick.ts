@@ -15,14 +15,14 @@ export function controlTick(core: ControlCore, nowNs: Instant): Reason {
 
   // Sensor → Estimator → StateContract
   robot.observeInto(snapshot, nowNs);
-  estimator.estimateInto(state, snapshot, nowNs);
+  estimator.estimateInto(state, snapshot, nowNs, core.machine.worldStepNs);
 
   // StateContract + ActionBuffer → SafetyGate. The first thing that is missing is the reason.
   let reason: Reason = supervisor.stopRequested ? Reason.Stop : state.freshness(nowNs);
   if (reason === Reason.Ok) reason = state.qualityReason(core.qualityRatioMin);
   if (reason === Reason.Ok) reason = actions.sampleInto(action, nowNs);
   if (reason === Reason.Ok) reason = gate.judge(action, state);
-  supervisor.step(reason, gate.watch(state, reason), nowNs);
+  supervisor.step(reason, core.watch(reason), nowNs);
   core.settle(reason, nowNs);
 
   // SafetyGate → CommandSink → RobotInterface

@@ -16,7 +16,7 @@ import type { Instant } from "../contracts/units.ts";
 import { ChunkCheck } from "./chunk-check.ts";
 import type { Asked } from "./chunk-check.ts";
 import { observationOf } from "./edge-messages.ts";
-import type { EdgeLink, LinkAnswer } from "./edge-link.ts";
+import type { EdgeLink, LinkAnswer, LinkPhase } from "./edge-link.ts";
 import type { PolicyFacts } from "./generated/policy_pb.js";
 import { schemaOf } from "./handshake.ts";
 
@@ -76,6 +76,10 @@ export class RemotePolicy implements Policy {
     this.#check = new ChunkCheck({ schema, horizon, dtNs });
     this.#windowNs = horizon * dtNs;
     this.#promisedNs = Number(facts.latencyNsP99);
+  }
+
+  get phase(): LinkPhase {
+    return this.#parts.link.phase;
   }
 
   /** One line for a person: how the link stands, and the last decision that came to nothing. */

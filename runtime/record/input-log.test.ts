@@ -19,6 +19,7 @@ import { loadRobot } from "../profile/load.ts";
 import { ControlCore } from "../core/core.ts";
 import type { CoreParts } from "../core/core.ts";
 import { EvidenceLog } from "../core/evidence-log.ts";
+import { NO_WORLD } from "../core/machine-watch.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
 import {
   ALL_ALIVE,
@@ -27,10 +28,12 @@ import {
   NO_CUES,
   RecordingAlive,
   RecordingCuePort,
+  RecordingMachine,
   RecordingPolicyPort,
   RecordingSensor,
   ReplayAlive,
   ReplayCuePort,
+  ReplayMachine,
   ReplayPolicyPort,
   ReplaySensor,
 } from "./input-log.ts";
@@ -42,7 +45,7 @@ const TICKS = 300;
 const times = Float64Array.from({ length: TICKS }, (_, tick) => tick * robot.periodNs);
 const nothing = new Float64Array(TICKS);
 
-type Ports = Pick<CoreParts, "sensor" | "policy" | "cues" | "alive">;
+type Ports = Pick<CoreParts, "sensor" | "policy" | "cues" | "alive" | "machine">;
 
 function recordsOf(ports: Ports, actuator: CoreParts["actuator"]) {
   const ticks = new FlightRecorder(TICKS, tickSlotCount(layout.jointCount));
@@ -66,6 +69,7 @@ const replayOf = (log: InputLog): Ports => ({
   policy: new ReplayPolicyPort(log),
   cues: new ReplayCuePort(log),
   alive: new ReplayAlive(log),
+  machine: new ReplayMachine(log),
 });
 
 /** A run with a start, a silent policy thread for a while, a stop, a reset and another start. */
@@ -106,6 +110,10 @@ function recordedRun() {
         },
         log,
       ),
+      machine: new RecordingMachine(
+        { suspendedNs: () => duration(checks > 280 ? 1e9 : 0), worldNs: () => NO_WORLD },
+        log,
+      ),
     },
     body.actuator,
   );
@@ -125,6 +133,7 @@ const forgeries: [string, (log: InputLog) => void][] = [
   ["a chunk", ({ chunks }) => chunks.find((chunk) => chunk !== undefined)!.fill(0.1, 24)],
   ["a cue", ({ cues }) => cues.fill(OperatorCue.None, 100)],
   ["a silence", ({ silences }) => silences.fill(0)],
+  ["a suspend", ({ suspendsNs }) => suspendsNs.fill(duration(0))],
 ];
 test.each(forgeries)("%s changed in the log changes the replay", (_, forge) => {
   const { log, records } = recordedRun();
@@ -188,6 +197,8 @@ test("a replay that asks for more than was recorded is our own bug, and says so"
     () => new ReplayPolicyPort(log).takeChunk(),
     () => new ReplayCuePort(log).takeCue(),
     () => new ReplayAlive(log).check(),
+    () => new ReplayMachine(log).suspendedNs(),
+    () => new ReplayMachine(log).worldNs(),
   ];
   for (const ask of asks) expect(ask).toThrow(AssertionError);
 });

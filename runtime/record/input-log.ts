@@ -1,8 +1,8 @@
 // InputLog: everything that entered the core, tick by tick, and the ports that record and replay.
 //
-// What comes in is time, samples, chunks, cues and the silence of other threads. A core fed again
-// with the same log sends the same commands, bit for bit. The log grows: it is for lockstep and
-// tests; a live run keeps its inputs in the flight log instead.
+// What comes in is time, samples, chunks, cues, the silence of other threads and what the machine
+// did. A core fed again with the same log sends the same commands, bit for bit. The log grows: it
+// is for lockstep and tests; a live run keeps its inputs in the flight log instead.
 
 import type { RobotActuator, RobotSensor } from "../../hal/robot.ts";
 import { ChunkView } from "../contracts/action.ts";
@@ -12,8 +12,9 @@ import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
-import type { Instant } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
 import type { AliveFaults } from "../core/core.ts";
+import type { MachinePort } from "../core/machine-watch.ts";
 
 /** What one call of a port brought in. */
 type Sample = { readonly source: number; readonly record: Float64Array };
@@ -25,6 +26,8 @@ export class InputLog {
   readonly chunks: (Float64Array | undefined)[] = [];
   readonly cues: OperatorCue[] = [];
   readonly silences: number[] = [];
+  readonly suspendsNs: Duration[] = [];
+  readonly worldsNs: Instant[] = [];
 }
 
 export class RecordingSensor implements RobotSensor {
@@ -184,6 +187,52 @@ export class ReplayAlive implements AliveFaults {
     assert(silent !== undefined, "the log knows every tick's silences");
     this.#cursor += 1;
     return silent;
+  }
+}
+
+export class RecordingMachine implements MachinePort {
+  readonly #machine: MachinePort;
+  readonly #log: InputLog;
+
+  constructor(machine: MachinePort, log: InputLog) {
+    this.#machine = machine;
+    this.#log = log;
+  }
+
+  suspendedNs(): Duration {
+    const suspendedNs = this.#machine.suspendedNs();
+    this.#log.suspendsNs.push(suspendedNs);
+    return suspendedNs;
+  }
+
+  worldNs(): Instant {
+    const worldNs = this.#machine.worldNs();
+    this.#log.worldsNs.push(worldNs);
+    return worldNs;
+  }
+}
+
+export class ReplayMachine implements MachinePort {
+  readonly #log: InputLog;
+  #suspendCursor = 0;
+  #worldCursor = 0;
+
+  constructor(log: InputLog) {
+    this.#log = log;
+  }
+
+  suspendedNs(): Duration {
+    const suspendedNs = this.#log.suspendsNs[this.#suspendCursor];
+    assert(suspendedNs !== undefined, "the log knows every tick's time in suspend");
+    this.#suspendCursor += 1;
+    return suspendedNs;
+  }
+
+  worldNs(): Instant {
+    const worldNs = this.#log.worldsNs[this.#worldCursor];
+    assert(worldNs !== undefined, "the log knows every tick's world");
+    this.#worldCursor += 1;
+    return worldNs;
   }
 }
 

@@ -82,6 +82,13 @@ test("of several faults the worst is the cause, then the first of the table", ()
     -1, // a warning stops nothing
     -1,
   ]);
+  const away = bits(Fault.StaleState, Fault.ControlAway);
+  expect(causeOf(change(SafeStop, away))).toBe(Fault.ControlAway); // it stops at once
+  const stayed = storyOf([
+    [SafeStop, away],
+    [FaultLatched, away],
+  ]).stop!;
+  expect(causeOf(stayed)).toBe(Fault.StaleState); // there all are patient
   // Whatever else is active, no fault that can stop goes unnamed.
   for (const { fault, severity } of faultRows) {
     if (severity !== "warning") expect(causeOf(change(SafeStop, bits(fault)))).toBe(fault);

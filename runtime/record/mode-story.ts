@@ -81,13 +81,17 @@ function keep<Item>(items: Item[], item: Item): void {
 const severities: readonly Severity[] = ["latch", "stop", "degraded"];
 
 /**
- * The fault behind a change: the worst that was active, then the first of the table; -1 when only
- * a person or nothing at all is behind it. A person's stop is behind no latch.
+ * The fault behind a change: the worst that was active, then one that stops at once, then the first
+ * of the table; -1 when only a person or nothing at all is behind it. A person's stop is behind no
+ * latch.
  */
-export function causeOf({ toMode, faultBits }: ModeChange): Fault | -1 {
+export function causeOf({ fromMode, toMode, faultBits }: ModeChange): Fault | -1 {
   const bits = toMode === Mode.FaultLatched ? faultBits & ~(1 << Fault.OperatorStop) : faultBits;
   for (const severity of severities) {
-    const row = faultRows.find((each) => each.severity === severity && hasBit(bits, each.fault));
+    const rows = faultRows.filter((each) => each.severity === severity && hasBit(bits, each.fault));
+    // In SAFE_STOP all are patient, and none is ahead of another.
+    const atOnce = rows.find((row) => row.persist === "at_once" && fromMode !== Mode.SafeStop);
+    const row = atOnce ?? rows[0];
     if (row !== undefined) return row.fault;
   }
   return -1;

@@ -135,6 +135,13 @@ test("each thread has its own state and counter", () => {
   }).toEqual({ states: [2, 2, 2, 2, 2, 4, 2], counts: [1, 2, 3, 4, 5, 6, 7], tick: 4711, stop: 0 });
 });
 
+test("the beat that the simulated world has reached crosses, and is 0 before its first", () => {
+  const { mine, theirs } = control();
+  const before = theirs.worldBeat;
+  mine.publishWorldBeat(4711);
+  expect([before, theirs.worldBeat, theirs.tick, theirs.stopLevel]).toEqual([0, 4711, 0, 0]);
+});
+
 test("the grid's origin crosses exactly, over the whole range of an Instant", () => {
   expect(control().theirs.gridOriginNs).toBe(GRID_UNSET);
   for (const originNs of [0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 123_456_789_012_345, 2 ** 53 - 1]) {

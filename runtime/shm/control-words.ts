@@ -47,6 +47,7 @@ const GRID_SET = 2;
 const GRID_HIGH = 3;
 const GRID_LOW = 4;
 const CUES = 5;
+const WORLD = 6;
 const STATE = 0;
 const ALIVE = 1;
 const FAULTS = 2;
@@ -131,6 +132,16 @@ export class ControlWords {
   /** The tick that control last completed. */
   get tick(): number {
     return Atomics.load(this.#words, TICK);
+  }
+
+  /** The simulated world has run up to its phase of this beat of the grid. Only its driver may. */
+  publishWorldBeat(beat: number): void {
+    Atomics.store(this.#words, WORLD, beat);
+  }
+
+  /** The beat up to which the simulated world has run; 0 before its first. */
+  get worldBeat(): number {
+    return Atomics.load(this.#words, WORLD);
   }
 
   /** Control says once where its grid began; drivers sleep to origin + k * period + offset. */

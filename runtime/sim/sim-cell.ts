@@ -27,10 +27,12 @@ import {
   InputLog,
   RecordingAlive,
   RecordingCuePort,
+  RecordingMachine,
   RecordingPolicyPort,
   RecordingSensor,
   ReplayAlive,
   ReplayCuePort,
+  ReplayMachine,
   ReplayPolicyPort,
   ReplaySensor,
 } from "../record/input-log.ts";
@@ -152,7 +154,7 @@ function beatsOf({ robot, lateRatio }: Weather, random: SeededRandom, tickCount:
   return { nowNs, lateNs, missedTicks };
 }
 
-type Ports = Pick<CoreParts, "sensor" | "actuator" | "policy" | "cues" | "alive">;
+type Ports = Pick<CoreParts, "sensor" | "actuator" | "policy" | "cues" | "alive" | "machine">;
 
 function coreOf(weather: Weather, ports: Ports, schemaFingerprint: number, capacity: number) {
   const { robot: profile, deadlineIsFault } = weather;
@@ -192,6 +194,7 @@ export function runStorm(base: RobotProfile, seed: number, tickCount: number): S
     policy: new RecordingPolicyPort(policy, log),
     cues: new RecordingCuePort(operator, log),
     alive: new RecordingAlive(ALL_ALIVE, log),
+    machine: new RecordingMachine(operator, log),
   };
   const { core, ticks } = coreOf(weather, ports, policy.fingerprint, tickCount);
   const checker = new StormChecker(robot);
@@ -227,6 +230,7 @@ export function replayStorm({ weather, log, beats }: StormResult): readonly Floa
     policy: new ReplayPolicyPort(log),
     cues: new ReplayCuePort(log),
     alive: new ReplayAlive(log),
+    machine: new ReplayMachine(log),
   };
   const { core, ticks } = coreOf(weather, ports, fingerprint, beats.nowNs.length);
   runLoop(core, new ReplayPacer(beats.nowNs, beats.lateNs, beats.missedTicks));

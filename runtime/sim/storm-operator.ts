@@ -1,15 +1,20 @@
 // StormOperator: presses stop, reset and start at random, and now and then reports what another
-// thread would. It keeps its own account of whether a stop still stands, for the oracle.
+// thread would, or puts the machine to sleep. It keeps its own account of whether a stop still
+// stands, for the oracle.
 
 import { OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import type { SeededRandom } from "../contracts/seeded-random.ts";
+import { duration, NS_PER_S } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
+import { NO_WORLD } from "../core/machine-watch.ts";
+import type { MachinePort } from "../core/machine-watch.ts";
 
 /** Of one in a hurry: every decision from before the stop would still be valid. */
 const RESET_TICKS = 2;
 const START_TICKS = 4;
 
-export class StormOperator implements CuePort {
+export class StormOperator implements CuePort, MachinePort {
   /** A stop stands until a reset and, after it, a start. */
   isStopped = false;
   isStart = false;
@@ -18,6 +23,7 @@ export class StormOperator implements CuePort {
   readonly #random: SeededRandom;
   readonly #ratio: number;
   #pressed: OperatorCue = OperatorCue.None;
+  #suspendedNs = 0;
   #wasReset = false;
   #isHasty = false;
 
@@ -49,9 +55,20 @@ export class StormOperator implements CuePort {
     }
     if (draw < 0.002) return OperatorCue.MainSlow;
     if (draw < 0.003) return OperatorCue.PolicyLost;
-    if (draw < 0.0032) return OperatorCue.Suspended;
+    if (draw < 0.0032) {
+      this.#suspendedNs += NS_PER_S;
+      return OperatorCue.None;
+    }
     if (draw < 0.015) return OperatorCue.Reset;
     return draw < 0.04 ? OperatorCue.Start : OperatorCue.None;
+  }
+
+  suspendedNs(): Duration {
+    return duration(this.#suspendedNs);
+  }
+
+  worldNs(): Instant {
+    return NO_WORLD;
   }
 
   takeCue(): OperatorCue {

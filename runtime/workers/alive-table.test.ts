@@ -7,16 +7,18 @@ import { loadRobot } from "../profile/load.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { aliveTable } from "./alive-table.ts";
 
-const patience = (robot: string) =>
-  aliveTable(loadRobot(robot)).map(({ thread, counterIndex, checkCountMax, faultBit }) => ({
-    thread,
-    ownCounter: counterIndex === ThreadSlot[thread as keyof typeof ThreadSlot],
-    checks: checkCountMax,
-    fault: faultNames[Math.log2(faultBit)],
-  }));
+const patience = (robot: string, isHardware: boolean) =>
+  aliveTable(loadRobot(robot), isHardware).map(
+    ({ thread, counterIndex, checkCountMax, faultBit }) => ({
+      thread,
+      ownCounter: counterIndex === ThreadSlot[thread as keyof typeof ThreadSlot],
+      checks: checkCountMax,
+      fault: faultNames[Math.log2(faultBit)],
+    }),
+  );
 
 test("at 200 Hz a check is 100 ms: drivers get 200 ms, the policy 1.5 s, main 1 s", () => {
-  expect(patience("so101")).toEqual([
+  expect(patience("so101", true)).toEqual([
     { thread: "robot", ownCounter: true, checks: 2, fault: "driver_lost" },
     { thread: "estop", ownCounter: true, checks: 2, fault: "estop_open" },
     { thread: "policy", ownCounter: true, checks: 15, fault: "policy_lost" },
@@ -25,5 +27,12 @@ test("at 200 Hz a check is 100 ms: drivers get 200 ms, the policy 1.5 s, main 1 
 });
 
 test("at 50 Hz a check is 400 ms, and every thread gets at least one", () => {
-  expect(patience("document-one").map(({ checks }) => checks)).toEqual([1, 1, 4, 3]);
+  const checks = patience("document-one", true).map((row) => row.checks);
+  expect(checks).toEqual([1, 1, 4, 3]);
+});
+
+test("a simulated world gets 2 s, and nothing else more than on hardware", () => {
+  const [robot, ...others] = patience("so101", false);
+  expect([robot!.thread, robot!.checks, robot!.fault]).toEqual(["robot", 20, "driver_lost"]);
+  expect(others).toEqual(patience("so101", true).slice(1));
 });

@@ -6,12 +6,17 @@ import type { RobotProfile } from "../contracts/profile.ts";
 import { Fault } from "../../safety/faults.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 
+/** A dead bus: its driver turns at the control rate. */
+const BUS_SILENCE_S = 0.2;
+/** A simulated world that its machine holds up comes back; one that hangs does not. */
+const WORLD_SILENCE_S = 2;
+
 /** One check is 20 ticks: 100 ms at 200 Hz. */
-export function aliveTable(robot: RobotProfile): readonly AliveRow[] {
+export function aliveTable(robot: RobotProfile, isHardware: boolean): readonly AliveRow[] {
   const checksPerS = robot.controlHz / 20;
+  const robotSilenceS = isHardware ? BUS_SILENCE_S : WORLD_SILENCE_S;
   return [
-    // A driver turns at the control rate: 200 ms without a cycle is a dead bus.
-    row("robot", ThreadSlot.robot, 0.2 * checksPerS, Fault.DriverLost),
+    row("robot", ThreadSlot.robot, robotSilenceS * checksPerS, Fault.DriverLost),
     // The e-stop's driver turns at the control rate too; its chip cuts long before this is seen.
     row("estop", ThreadSlot.estop, 0.2 * checksPerS, Fault.EstopOpen),
     // A policy thread polls every few ms between decisions; a decision may take a second.

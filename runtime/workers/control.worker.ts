@@ -19,6 +19,7 @@ import {
   RingTickSink,
   WordAlive,
   WordCuePort,
+  WordMachine,
   WordStop,
 } from "./ports.ts";
 import { SystemClock } from "./system-clock.ts";
@@ -35,8 +36,9 @@ const { robot } = plan.run;
 const layout = layoutOf(plan.run);
 const stop = new WordStop(words);
 const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
-const alive = new AliveMonitor(aliveTable(robot), new WordAlive(words));
+const alive = new AliveMonitor(aliveTable(robot, plan.run.isHardware), new WordAlive(words));
 const estop = plan.run.estop === undefined ? undefined : new CellEstopPort(arena, alive);
+const machine = new WordMachine(words, clock, plan.run);
 const core = new ControlCore({
   profile: robot,
   layout,
@@ -49,6 +51,7 @@ const core = new ControlCore({
   ticks: new RingTickSink(arena),
   evidence: new RingEvidenceSink(arena),
   ...(estop !== undefined && { estop }),
+  machine,
   deadlineIsFault: plan.run.isHardware,
 });
 warmUp(robot, layout);
@@ -61,6 +64,7 @@ runWhenTold(thread, ThreadSlot.control, "hf-control", CONTROL_PRIORITY, () => {
   const pacer = new StreamingPacer(clock, stop, periodNs, originNs);
   core.prime(originNs);
   for (let nowNs = pacer.next(); nowNs !== STOPPED; nowNs = pacer.next()) {
+    machine.look();
     core.timing.note(pacer.lateNs, pacer.missedTicks, pacer.workNs);
     controlTick(core, nowNs);
     words.publishTick(core.tick);

@@ -17,8 +17,8 @@ import { REASON_COUNT } from "../contracts/reason.ts";
 import { sampleSlotCount } from "../contracts/sample.ts";
 import { StateLayout } from "../contracts/state.ts";
 import { tickSlotCount } from "../contracts/tick-record.ts";
-import { milliseconds } from "../contracts/units.ts";
-import type { Duration } from "../contracts/units.ts";
+import { instant, milliseconds, NS_PER_MS } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
 import { CONTROL_WORD_COUNT } from "../shm/control-words.ts";
 import { ESTOP_WISH_WORD_COUNT } from "../shm/estop-wish.ts";
 import type { ArenaHandle, ArenaPart } from "../shm/arena.ts";
@@ -118,6 +118,14 @@ export const WorldSlot = { stampNs: 0, frame: 1 } as const;
 /** Shapes a scene may have: an arm has under thirty, and a table of things as many. */
 export const SHAPE_COUNT_MAX = 96;
 const WORLD_SLOT_COUNT = WorldSlot.frame + FrameSlot.shapes + SHAPE_SLOTS * SHAPE_COUNT_MAX;
+
+/** Half a period after the tick: the command is there, and its sample is 2.5 ms old at the next. */
+const WORLD_PHASE_NS = 2.5 * NS_PER_MS;
+
+/** Up to when the simulated world runs in a beat of its own: beat 0 lies before the first tick. */
+export function worldPhaseNs(originNs: Instant, beat: number, periodNs: Duration): Instant {
+  return instant(originNs + (beat - 1) * periodNs + WORLD_PHASE_NS);
+}
 
 /** Decisions under way at once: at 20 Hz, 400 ms of them. */
 const CHUNK_RECORDS = 8;

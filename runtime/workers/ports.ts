@@ -15,8 +15,11 @@ import { SampleSlot } from "../contracts/sample.ts";
 import type { SensorSnapshot } from "../contracts/sample.ts";
 import type { StateView } from "../contracts/state.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
-import type { Instant } from "../contracts/units.ts";
+import { duration, instant } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
 import type { AliveCounters } from "../core/alive.ts";
+import { NO_WORLD } from "../core/machine-watch.ts";
+import type { MachinePort } from "../core/machine-watch.ts";
 import type { StopSignal } from "../core/pacer.ts";
 import type { Arena } from "../shm/arena.ts";
 import type { ControlWords } from "../shm/control-words.ts";
@@ -24,7 +27,9 @@ import { StopLevel } from "../shm/control-words.ts";
 import type { ThreadSlot } from "../shm/control-words.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
-import { sampleCell } from "./plan.ts";
+import { sampleCell, worldPhaseNs } from "./plan.ts";
+import type { RunPlan } from "./plan.ts";
+import type { SystemClock } from "./system-clock.ts";
 
 /**
  * Control side of the robot's samples: the newest of each source, if it is new. A tick that was
@@ -192,5 +197,38 @@ export class WordAlive implements AliveCounters {
 
   reported(counterIndex: number): number {
     return this.#words.reportedFaults(counterIndex as ThreadSlot);
+  }
+}
+
+/** The machine as the control tick sees it; the world only where it is a simulated one. */
+export class WordMachine implements MachinePort {
+  readonly #words: ControlWords;
+  readonly #clock: SystemClock;
+  readonly #run: RunPlan;
+  #suspendedNs = duration(0);
+  #worldNs = NO_WORLD;
+
+  constructor(words: ControlWords, clock: SystemClock, run: RunPlan) {
+    this.#words = words;
+    this.#clock = clock;
+    this.#run = run;
+  }
+
+  /** Takes the readings. Before each tick, since a tick reads no clock. */
+  look(): void {
+    this.#suspendedNs = this.#clock.suspendedNs();
+    if (this.#run.isHardware) return;
+    const { gridOriginNs, worldBeat } = this.#words;
+    const { periodNs } = this.#run.robot;
+    const hasBegun = worldBeat > 0;
+    this.#worldNs = hasBegun ? worldPhaseNs(gridOriginNs, worldBeat, periodNs) : instant(-Infinity);
+  }
+
+  suspendedNs(): Duration {
+    return this.#suspendedNs;
+  }
+
+  worldNs(): Instant {
+    return this.#worldNs;
   }
 }

@@ -7,19 +7,18 @@ import { assert } from "../contracts/assert.ts";
 import { CommandView, commandSlotCount } from "../contracts/command.ts";
 import { SensorSnapshot } from "../contracts/sample.ts";
 import { NS_PER_MS, instant } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
 import { AskWord } from "../shm/ask-word.ts";
 import { GRID_UNSET, ThreadSlot } from "../shm/control-words.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { makeBody } from "./body.ts";
-import { RobotStatusSlot, sourcesOf, WorldSlot } from "./plan.ts";
+import { RobotStatusSlot, sourcesOf, worldPhaseNs, WorldSlot } from "./plan.ts";
 import { CellSampleWriter, WordStop } from "./ports.ts";
 import { Supply } from "./supply.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, note, runWhenTold } from "./thread.ts";
 
 const ROBOT_PRIORITY = 70;
-/** Half a period after the tick: the command is there, and its sample is 2.5 ms old at the next. */
-const PHASE_NS = 2.5 * NS_PER_MS;
 /** A frame for the camera every so many cycles: 20 Hz under a 200 Hz tick. */
 const CYCLES_PER_FRAME = 10;
 /** How often to look whether control has published its grid. */
@@ -84,13 +83,13 @@ function publishFrame(stampNs: number): void {
   worlds.publish();
 }
 
-function runCycle(dueNs: number): void {
+function runCycle(dueNs: Instant): void {
   if (commands.take()) {
     command.record.set(commands.record);
     body.robot.actuator.send(command);
   }
-  if (supply?.take() === true) body.setPowered(supply.hasPower, instant(dueNs));
-  body.advanceTo(instant(dueNs));
+  if (supply?.take() === true) body.setPowered(supply.hasPower, dueNs);
+  body.advanceTo(dueNs);
   body.sensor.observeInto(snapshot, clock.nowNs());
   samples.publish(snapshot);
   cycle += 1;
@@ -112,19 +111,25 @@ runWhenTold(
       clock.sleepUntil(instant(clock.nowNs() + GRID_POLL_NS));
     }
     const { periodNs } = robot;
-    let dueNs = words.gridOriginNs - periodNs + PHASE_NS;
-    body.begin(instant(dueNs));
-    if (supply !== undefined) body.setPowered(supply.hasPower, instant(dueNs));
+    const originNs = words.gridOriginNs;
+    let beat = 0;
+    let dueNs = worldPhaseNs(originNs, beat, periodNs);
+    body.begin(dueNs);
+    if (supply !== undefined) body.setPowered(supply.hasPower, dueNs);
     while (!stop.stopped) {
-      dueNs += periodNs;
+      beat += 1;
+      dueNs = worldPhaseNs(originNs, beat, periodNs);
       const missed = Math.floor((clock.nowNs() - dueNs) / periodNs);
       if (missed > 0) {
         missedBeats += missed;
-        dueNs += missed * periodNs;
+        beat += missed;
+        dueNs = worldPhaseNs(originNs, beat, periodNs);
       }
-      clock.sleepUntil(instant(dueNs));
+      clock.sleepUntil(dueNs);
       if (stop.stopped) break;
       runCycle(dueNs);
+      // After its samples: whoever sees this beat finds them.
+      words.publishWorldBeat(beat);
       words.beat(ThreadSlot.robot);
     }
     body.robot.lifecycle.deactivate(clock.nowNs());

@@ -1,0 +1,200 @@
+// LinkRig: the real core over a kinematic robot at 200 Hz of wall time, its policy on a real host
+// behind a proxy, for tests of how a link dies. It keeps every tick, when the link was seen to be
+// lost and ready, and how late it was itself: what the machine did to it is not the link's doing.
+
+import type { Subprocess } from "bun";
+import { credentials } from "@grpc/grpc-js";
+import { KinematicRobot } from "../hal/kinematic-robot.ts";
+import { CommandKind } from "../runtime/contracts/command.ts";
+import { Evidence } from "../runtime/contracts/evidence.ts";
+import { OperatorCue } from "../runtime/contracts/mode.ts";
+import type { Mode } from "../runtime/contracts/mode.ts";
+import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
+import { StateLayout } from "../runtime/contracts/state.ts";
+import { TickSlot } from "../runtime/contracts/tick-record.ts";
+import { duration, instant } from "../runtime/contracts/units.ts";
+import { ControlCore } from "../runtime/core/core.ts";
+import { EvidenceLog } from "../runtime/core/evidence-log.ts";
+import { controlTick } from "../runtime/core/tick.ts";
+import { openRemotePolicy } from "../runtime/link/grpc-remote.ts";
+import { FaultProxy } from "../runtime/link/grpc-fault-proxy.ts";
+import type { RemotePolicy } from "../runtime/link/remote-policy.ts";
+import { ActionAdapter, commandFingerprint } from "../runtime/policy/adapter.ts";
+import { LockstepPolicyPort } from "../runtime/policy/lockstep-port.ts";
+import { PolicyRunner } from "../runtime/policy/runner.ts";
+import { loadRobot, loadTask } from "../runtime/profile/load.ts";
+import { ALL_ALIVE } from "../runtime/record/input-log.ts";
+import { sessionOrigin, SystemClock } from "../runtime/workers/system-clock.ts";
+import { MAIN } from "./process.ts";
+
+const robot = loadRobot("so101");
+const none = loadTask("none");
+const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
+
+/** A policy host as a process of its own, on any free port. */
+export class HostProcess {
+  readonly port: number;
+  readonly child: Subprocess<"ignore", "pipe", "ignore">;
+
+  private constructor(child: Subprocess<"ignore", "pipe", "ignore">, port: number) {
+    this.child = child;
+    this.port = port;
+  }
+
+  static async start(args: readonly string[], port = 0): Promise<HostProcess> {
+    const listen = ["--listen", `127.0.0.1:${port}`];
+    const child = Bun.spawn([process.execPath, MAIN, "host", ...listen, ...args], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    let text = "";
+    for await (const bytes of child.stdout) {
+      text += new TextDecoder().decode(bytes);
+      const found = /on 127\.0\.0\.1:(\d+)/.exec(text)?.[1];
+      if (found !== undefined) return new HostProcess(child, Number(found));
+    }
+    throw new Error(`Cannot start a policy host: ${text}`);
+  }
+
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    this.child.kill(signal);
+    await this.child.exited;
+  }
+}
+
+export class LinkRig {
+  readonly proxy: FaultProxy;
+  readonly evidence = new EvidenceLog();
+  readonly records: Float64Array[] = [];
+  readonly core: ControlCore;
+  readonly policy: RemotePolicy;
+  /** How long the rig itself was held up, all together, since it was last set to 0. */
+  awayNs = 0;
+  readonly #cues: OperatorCue[] = [OperatorCue.Start];
+  #lastNs: number;
+
+  private constructor(proxy: FaultProxy, policy: RemotePolicy) {
+    this.proxy = proxy;
+    this.policy = policy;
+    const layout = new StateLayout(robot, robot.sources, "");
+    const runner = new PolicyRunner({
+      policy,
+      adapter: new ActionAdapter(policy.schema, robot),
+      layout,
+      everyTicks: robot.controlHz / robot.policy.hz,
+      requires: [],
+      qualityRatioMin: robot.state.qualityRatioMin,
+    });
+    const body = new KinematicRobot(robot, robot.sources, {
+      ageNs: duration(1e6),
+      lagNs: duration(0),
+    });
+    body.activate(clock.nowNs());
+    this.core = new ControlCore({
+      profile: robot,
+      layout,
+      schemaFingerprint: commandFingerprint(robot),
+      sensor: body,
+      actuator: body,
+      policy: new LockstepPolicyPort(runner, "observation"),
+      cues: { takeCue: () => this.#cues.shift() ?? OperatorCue.None },
+      alive: ALL_ALIVE,
+      ticks: { write: (record) => this.records.push(record.slice()) },
+      evidence: this.evidence,
+      deadlineIsFault: false,
+    });
+    this.#lastNs = clock.nowNs();
+    this.core.look(instant(this.#lastNs - 1e7));
+    this.core.look(instant(this.#lastNs - 5e6));
+    this.core.prime(instant(this.#lastNs));
+  }
+
+  /** Connects through a proxy of its own and waits until the host is ready. */
+  static async open(port: number): Promise<LinkRig> {
+    const to = { host: "127.0.0.1", port };
+    const parts = { random: new SeededRandom(1), nowNs: () => clock.nowNs() };
+    const proxy = await FaultProxy.open({ host: "127.0.0.1", port: 0 }, to, parts);
+    const layout = new StateLayout(robot, robot.sources, "");
+    const policy = await openRemotePolicy({
+      target: `127.0.0.1:${proxy.port}`,
+      credentials: credentials.createInsecure(),
+      tlsName: undefined,
+      facts: {
+        robot,
+        task: none,
+        layout,
+        manifestSha256: new Uint8Array(0),
+        runtimeVersions: {},
+      },
+      nowNs: () => clock.nowNs(),
+      pictures: undefined,
+      waitsForEver: false,
+      seed: 1,
+      note: () => undefined,
+    });
+    return new LinkRig(proxy, policy);
+  }
+
+  get nowNs(): number {
+    return clock.nowNs();
+  }
+
+  get mode(): Mode {
+    return this.core.supervisor.mode as Mode;
+  }
+
+  /** Chunks that the buffer took. */
+  get acceptedCount(): number {
+    return this.evidence.counts[Evidence.Accepted]!;
+  }
+
+  press(cue: OperatorCue): void {
+    this.#cues.push(cue);
+  }
+
+  forget(): void {
+    this.awayNs = 0;
+    this.records.length = 0;
+  }
+
+  /** Ticks at 200 Hz until `holds`, `ms` at most; when it held, ns, or NaN. */
+  async until(holds: () => boolean, ms: number): Promise<number> {
+    const endNs = clock.nowNs() + ms * 1e6;
+    while (clock.nowNs() < endNs) {
+      const nowNs = clock.nowNs();
+      this.awayNs += Math.max(0, nowNs - this.#lastNs - robot.periodNs);
+      this.#lastNs = nowNs;
+      controlTick(this.core, nowNs);
+      if (holds()) return nowNs;
+      await Bun.sleep(Math.max(0, robot.periodNs / 1e6 - (clock.nowNs() - nowNs) / 1e6));
+    }
+    return Number.NaN;
+  }
+
+  run(ms: number): Promise<number> {
+    return this.until(() => false, ms);
+  }
+
+  /** Ticks since `forget` in which the robot moved. */
+  get motionCount(): number {
+    return this.records.filter((record) => record[TickSlot.kind] === CommandKind.Motion).length;
+  }
+
+  close(): void {
+    this.policy.close();
+    this.proxy.close();
+  }
+}
+
+/** Why a tick that moved should not have: the decision it followed was stale. Empty: it was not. */
+export function staleMotion(records: readonly Float64Array[], windowNs: number): string {
+  for (const record of records) {
+    if (record[TickSlot.kind] !== CommandKind.Motion) continue;
+    const ageNs = record[TickSlot.nowNs]! - record[TickSlot.actStartNs]!;
+    if (ageNs > windowNs) return `moved on a decision ${(ageNs / 1e6).toFixed(0)} ms old`;
+  }
+  return "";
+}
+
+export const WINDOW_NS = robot.policy.horizon * robot.policy.dtNs;
