@@ -114,7 +114,11 @@ class HostStream:
             return
         self._welcomed(facts)
         self._policy = self._pool.take(robot)
-        self._session.status(*self._policy.attach(self))
+        state, text = self._policy.attach(self)
+        if state == pb.HostStatus.STATE_CLOSING:
+            self.policy_failed(text)
+        else:
+            self._session.status(state, text)
 
     def _send(self, message: pb.HostMessage) -> None:
         if self._out.qsize() < UNREAD_COUNT_MAX:

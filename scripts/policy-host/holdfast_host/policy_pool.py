@@ -21,6 +21,8 @@ class PolicyPool:
     def take(self, robot: Robot) -> PolicyThread:
         """One that the same robot left, or a new one."""
         with self._lock:
+            # One may have failed to be set up after its robot had left.
+            self._idle = [thread for thread in self._idle if not thread.is_closed]
             for thread in self._idle:
                 if thread.robot == robot:
                     self._idle.remove(thread)
@@ -32,9 +34,9 @@ class PolicyPool:
         if thread.is_closed:
             return
         with self._lock:
-            self._idle.append(thread)
-            surplus = [other for other in self._idle if other.robot == thread.robot][:-1]
-            oldest = self._idle[:-IDLE_COUNT_MAX]
-            for other in {id(each): each for each in (*surplus, *oldest)}.values():
-                self._idle.remove(other)
-                other.close()
+            twins = [other for other in self._idle if other.robot == thread.robot]
+            others = [other for other in self._idle if other.robot != thread.robot]
+            self._idle = [*others, thread][-IDLE_COUNT_MAX:]
+            surplus = [other for other in (*twins, *others) if other not in self._idle]
+        for other in surplus:
+            other.close()

@@ -56,15 +56,17 @@ class PolicyThread:
         self._reset: Optional[int] = None
         self._act: Optional[tuple[pb.Observation, Decided]] = None
         self._is_closed = False
+        self._failure = ""
         self._epoch = WARM_UP_EPOCH
         # A hung policy must not keep the process from ending.
         threading.Thread(target=self._run, name=f"policy of {robot.name}", daemon=True).start()
 
     def attach(self, listener: Listener) -> tuple["pb.HostStatus.State", str]:
-        """From now on this listener hears; how the policy stands now is returned."""
+        """From now on this listener hears. How the policy stands now: closing, and why, when it
+        could not be set up."""
         with self._wake:
             self._listener = listener
-            return self._state, _state_text(self._state)
+            return self._state, self._failure or _state_text(self._state)
 
     def detach(self) -> None:
         """Nobody hears any more, and what waits is forgotten."""
@@ -167,6 +169,8 @@ class PolicyThread:
         self._notes.trouble(f"{self.robot.name}: the policy cannot be set up: {text}")
         with self._wake:
             self._is_closed = True
+            self._state = pb.HostStatus.STATE_CLOSING
+            self._failure = text
             listener = self._listener
         if listener is not None:
             listener.policy_failed(text)
