@@ -124,5 +124,5 @@ class HostStream:
         if self._out.qsize() < UNREAD_COUNT_MAX:
             self._out.put(message)
         else:
-            self._notes.trouble(f"{self._robot} reads nothing: given up")
+            self._notes.trouble(f"{self._robot or 'a robot'} reads nothing: given up")
             self.close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, Optional, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Value = TypeVar("Value")
 
@@ -90,7 +91,7 @@ class Policy:
     def reset(self, epoch: int) -> None:
         """Called before the first `act` of an epoch: forget what was observed before."""
 
-    def act(self, observation: Observation) -> Optional[np.ndarray]:
+    def act(self, observation: Observation) -> Optional[ArrayLike]:
         """Answers `horizon` rows of floats, one column a joint, row 0 for the observation's time.
 
         None decides nothing: the robot goes on with what it has, then holds.

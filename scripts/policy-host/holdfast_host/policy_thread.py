@@ -106,7 +106,7 @@ class PolicyThread:
             self._warm_up(policy)
         self._enter(pb.HostStatus.STATE_READY)
         while self._serve(policy):
-            pass
+            self._reset = None
 
     def _serve(self, policy: Policy) -> bool:
         """Does what came next. False once closed."""
@@ -144,19 +144,20 @@ class PolicyThread:
         try:
             rows = rows_of(policy.act(observation_of(message, self.robot)), self._shape)
         except BadAnswer as error:
-            self._trouble(str(error))
+            text = str(error)
         except StrangeObservation as error:
-            self._trouble(f"an observation of another robot: {error}")
+            text = f"an observation of another robot: {error}"
         except BaseException as error:
-            self._trouble(f"act threw: {error_text(error, self._file)}")
+            text = f"act threw: {error_text(error, self._file)}"
         else:
             return Decision(rows, time.monotonic_ns() - started_ns)
+        self._trouble(f"{text}; nothing was sent")
         return None
 
     def _trouble(self, text: str) -> None:
         is_warm_up = self._state != pb.HostStatus.STATE_READY
         warm_up = "warm-up (everything is zero): " if is_warm_up else ""
-        self._notes.trouble(f"{self.robot.name}: {warm_up}{text}; nothing was sent")
+        self._notes.trouble(f"{self.robot.name}: {warm_up}{text}")
 
     def _enter(self, state: "pb.HostStatus.State") -> None:
         with self._wake:

@@ -78,6 +78,7 @@ class CliTest(unittest.TestCase):
                 (*right, "--listen", "0.0.0.0:7777"),
                 "--listen: expected an address of this machine alone",
             ),
+            ((*right, "--listen", "robot-7"), 'found "robot-7"'),
             ((*right, "--listen", "192.168.0.4"), "or --tls-cert, --tls-key, --tls-ca"),
             ((*right, "--tls-cert", "a.pem"), "--tls-key: expected all three of --tls-cert"),
             ((*right, "--promise", "80"), "--promise: expected a length such as 150ms or 2s"),

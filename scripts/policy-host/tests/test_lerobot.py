@@ -49,6 +49,7 @@ class PicklesTest(unittest.TestCase):
             (pickle.dumps({"no": "list"}), "expected a list of TimedAction, found dict"),
             (one_action([1.0, 2.0]), "expected a tensor"),
             (one_action(Tensor(storage, 3, (2,))), "expected a view of 4 floats"),
+            (one_action(Tensor(storage, 0, (3, 2))), "expected a view of 4 floats"),
             (one_action(Tensor(storage, -1, (2,))), "expected a tensor, found size"),
             (one_action(Tensor(Storage(np.zeros(4), 5), 0, (2,))), "expected 5 floats"),
             (chunk_pickle(ROWS)[:-20], "a chunk that cannot be read"),
@@ -148,6 +149,15 @@ class BridgeTest(unittest.TestCase):
         self.assertEqual(read.observation["task"], "put it there")
         self.assertEqual(read.observation["top"][3, 4].tolist(), [1, 2, 3])
         self.assertTrue(read.must_go)
+
+    def test_every_decision_lies_past_what_was_answered(self) -> None:
+        for _ in range(2):
+            self.arm.act(self.seen)
+        steps = []
+        for [message] in self.server.received[1:]:
+            with their_modules():
+                steps.append(pickle.loads(message[message.index(b"\x80\x03c") :]).timestep)
+        self.assertGreaterEqual(steps[1] - steps[0], self.arm.horizon)
 
     def test_a_server_that_others_could_reach_is_refused(self) -> None:
         self.arm.server = "10.0.0.7:8080"

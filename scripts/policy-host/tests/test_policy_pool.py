@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import unittest
 
@@ -13,7 +14,7 @@ from holdfast_host.policy_pool import PolicyPool
 from holdfast_host.policy_thread import PolicyPlan, PolicyThread
 from holdfast_host.reading import robot_of
 
-from .fixture import HANG_S, Lines, hello
+from .fixture import HANG_S, Lines, hello, observation
 
 ROBOT = robot_of(hello())
 CLOSING = pb.HostStatus.STATE_CLOSING
@@ -92,3 +93,53 @@ class PolicyPoolTest(unittest.TestCase):
         closed = [thread.is_closed for thread in (*first, twin)]
         self.assertEqual(closed, [True, *[False] * (IDLE_COUNT_MAX - 1), True, False])
         self.assertIs(policies.take(robots[-1]), twin)
+
+
+class PolicyThreadTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.gate = gate = threading.Event()
+        self.calls = calls = list[object]()
+        self.lines = Lines()
+
+        class Held(Policy):
+            horizon = 1
+
+            def setup(self, robot: Robot) -> None:
+                gate.wait(HANG_S)
+
+            def reset(self, epoch: int) -> None:
+                calls.append(f"reset {epoch}")
+                if epoch == 3:
+                    raise SystemExit("no epoch 3")
+
+            def act(self, observation: Observation) -> list[list[float]]:
+                calls.append(f"act {observation.epoch}")
+                return [[1.0, 2.0]]
+
+        self.thread = PolicyThread(PolicyPlan(Held, 0, 0), ROBOT, Notes(self.lines))
+        self.addCleanup(self.thread.close)
+        self.decisions: "queue.Queue[object]" = queue.Queue()
+
+    def test_an_act_that_a_reset_overtook_is_not_decided(self) -> None:
+        self.thread.act(observation(1, epoch=1), self.decisions.put)
+        self.thread.reset(2)
+        self.gate.set()
+        self.assertIsNone(self.decisions.get(timeout=HANG_S))
+        self.assertEqual(self.calls, ["reset 2"])
+
+    def test_what_waits_for_a_stream_that_ended_is_forgotten(self) -> None:
+        self.thread.reset(9)
+        self.thread.act(observation(1, epoch=9), self.decisions.put)
+        self.thread.detach()
+        self.thread.act(observation(1, epoch=0), self.decisions.put)  # as warm-up left it
+        self.gate.set()
+        self.assertIsNotNone(self.decisions.get(timeout=HANG_S))
+        self.assertEqual(self.calls, ["act 0"])
+
+    def test_a_reset_that_throws_is_told_and_the_thread_goes_on(self) -> None:
+        self.gate.set()
+        self.thread.reset(3)
+        self.thread.act(observation(1, epoch=3), self.decisions.put)
+        self.assertIsNotNone(self.decisions.get(timeout=HANG_S))
+        [line] = self.lines
+        self.assertIn("arm2: reset threw: SystemExit: no epoch 3", line)

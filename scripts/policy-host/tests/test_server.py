@@ -13,8 +13,11 @@ import grpc
 import numpy as np
 
 from holdfast_host.generated import policy_pb2 as pb
+from holdfast_host.host_stream import HostStream
+from holdfast_host.limits import RECEIVE_SIZE_BYTES_MAX, UNREAD_COUNT_MAX
 from holdfast_host.notes import Notes
 from holdfast_host.policy import Observation, Policy, Robot
+from holdfast_host.policy_pool import PolicyPool
 from holdfast_host.policy_thread import PolicyPlan
 from holdfast_host.server import SERVICE, CannotListen, HostServer
 
@@ -235,6 +238,36 @@ class ServerTest(unittest.TestCase):
         reply: pb.DescribeReply = describe(pb.DescribeRequest(), timeout=HANG_S)
         facts = (reply.protocol_version, reply.policy.name, reply.status.edge_count)
         self.assertEqual(facts, (1, "Still", 1))
+
+    def test_pictures_of_several_megabytes_are_taken_and_no_more(self) -> None:
+        robot = self.edge(Still)
+        robot.greet()
+        for size_bytes in (5 << 20, 9 << 20):
+            image = pb.Image(name="front", pixels=bytes(size_bytes))
+            robot.send(observation=observation(1, images=[image]))
+            if size_bytes < RECEIVE_SIZE_BYTES_MAX:
+                self.assertEqual(robot.until("chunk").chunk.observation_id, 1)
+        with self.assertRaises(grpc.RpcError) as caught:
+            robot.until("chunk")
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+
+    def test_a_robot_that_reads_nothing_is_given_up(self) -> None:
+        lines = Lines()
+        notes = Notes(lines)
+        all_read = threading.Event()
+
+        def pings() -> Iterator[pb.EdgeMessage]:
+            for ping_id in range(4 * UNREAD_COUNT_MAX):
+                yield edge(ping=pb.Ping(ping_id=ping_id))
+            all_read.set()
+
+        plan = PolicyPlan(Still, 0, 0)
+        stream = HostStream(PolicyPool(plan, notes), {}, notes, lambda _: None)
+        messages = stream.messages(pings())
+        next(messages)
+        self.assertTrue(all_read.wait(HANG_S))
+        self.assertLessEqual(len(list(messages)), UNREAD_COUNT_MAX)
+        self.assertEqual(lines, ["a robot reads nothing: given up"])
 
     def test_a_port_is_never_shared(self) -> None:
         port = self.serve(Still)

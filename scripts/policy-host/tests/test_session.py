@@ -102,6 +102,19 @@ class SessionTest(unittest.TestCase):
                 self.assertIsNotNone(session.welcome(facts))
                 self.assertEqual(refusals(session), [text])
 
+    def test_more_columns_than_a_robot_takes_are_refused(self) -> None:
+        names = [f"joint{index}" for index in range(17)]
+        session = HostSession({})
+        session.received(edge(hello=hello(joint_names=names)), 0)
+        session.welcome(facts_of(Two, names, promise_ns=0))
+        self.assertEqual(refusals(session), ["policy.action_schema.columns|at most 16|17"])
+
+    def test_an_observation_before_the_welcome_is_forgotten(self) -> None:
+        session = HostSession({})
+        session.received(edge(hello=hello()), 0)
+        session.received(edge(observation=observation(1)), 1)
+        self.assertEqual((outputs(session), session.forgotten_count), ([Open(hello())], 1))
+
     def test_a_decision_answers_its_observation(self) -> None:
         session = welcomed()
         session.received(edge(observation=observation(7, epoch=2)), 100)
