@@ -106,7 +106,7 @@ class PolicyThread:
             self._warm_up(policy)
         self._enter(pb.HostStatus.STATE_READY)
         while self._serve(policy):
-            self._reset = None
+            pass
 
     def _serve(self, policy: Policy) -> bool:
         """Does what came next. False once closed."""
