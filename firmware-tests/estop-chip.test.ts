@@ -2,7 +2,7 @@
 // committed images in each emulator that is there; where avr-gcc is, they are built and compared.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EstopCause, EstopFlag, EstopMode, EstopOutput } from "../runtime/contracts/estop-codes.ts";
 import { AvrChip } from "../drivers/estop/avr-chip.ts";
@@ -226,11 +226,28 @@ avrTest(
   CASE_MS_MAX,
 );
 
+/** A key file as the host reads it. */
+function keyFile(text: string): string {
+  const path = join(FIRMWARE_OUT, "key");
+  mkdirSync(FIRMWARE_OUT, { recursive: true });
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
+}
+
+avrTest("a key file without a key builds nothing, and is named", () => {
+  for (const text of ["", "01020304050607\n", "010203040506070809\n", "0102030405060708\n00\n"]) {
+    const path = keyFile(text);
+    expect(() =>
+      makeFirmware("m328p", `OUT=${join(FIRMWARE_OUT, text)}`, `KEY_FILE=${path}`),
+    ).toThrow(`Cannot use KEY_FILE=${path}: expected one line of 16 hex digits`);
+  }
+});
+
 avrTest(
   "a keyed image arms with its key, and takes no other's answers",
   () => {
     const out = join(FIRMWARE_OUT, "keyed");
-    makeFirmware("m328p", `OUT=${out}`, "KEYED=1", "KEY={1,2,3,4,5,6,7,8}");
+    makeFirmware("m328p", `OUT=${out}`, `KEY_FILE=${keyFile("0102030405060708\n")}`);
     const image = imageAt(join(out, HEX));
     const key = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8);
     const board = new ChipBoard("keyed", (listener) => new AvrChip(image, listener));

@@ -36,7 +36,9 @@ export class CoreBench implements EstopBench {
   readonly relays = new RelayPair();
   switchBits = SWITCHES_AT_REST;
   readonly #config: EstopConfig;
+  readonly #key: Uint8Array | null;
   readonly #startUs: number;
+  readonly #library: string;
   #core: EstopCore;
   #boots = 1;
   #nowUs = 0;
@@ -45,10 +47,20 @@ export class CoreBench implements EstopBench {
   #toChip: TimedByte[] = [];
   #toHost: TimedByte[] = [];
 
-  /** `startUs` is what the chip's 32-bit counter shows at boot. */
-  constructor(config: EstopConfig = SHIPPED, startUs = 0) {
+  /**
+   * `startUs` is what the chip's 32-bit counter shows at boot; with a key it is a keyed build.
+   * `library` is another build of the core, for tests of broken ones.
+   */
+  constructor(
+    config: EstopConfig = SHIPPED,
+    startUs = 0,
+    key: Uint8Array | null = null,
+    library = hostLibrary(key !== null),
+  ) {
+    this.#library = library;
     this.#config = config;
     this.#startUs = startUs;
+    this.#key = key;
     this.#core = this.#boot("power_on");
   }
 
@@ -102,8 +114,8 @@ export class CoreBench implements EstopBench {
 
   #boot(cause: BenchReset): EstopCore {
     const nonce = Math.imul(this.#boots, 0x9e37_79b1) >>> 0;
-    const library = hostLibrary(false);
-    return new EstopCore(library, this.#config, NO_KEY, nonce, causes[cause], this.#chipUs());
+    const key = this.#key ?? NO_KEY;
+    return new EstopCore(this.#library, this.#config, key, nonce, causes[cause], this.#chipUs());
   }
 
   #chipUs(): number {

@@ -1,20 +1,19 @@
-// The firmware's core on this machine, where it is quick: the vectors of the codec, frames with
-// flipped bits, false trips over many beats, and the constants that no shipped board has.
+// The firmware's core on this machine, where it is quick: the vectors of the codec, false trips
+// over many beats, and the constants that no shipped board has.
 
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { EstopCore, EstopView } from "../hal/ffi/estop-core.ts";
 import type { EstopConfig } from "../hal/ffi/estop-core.ts";
 import { EstopBuild, EstopFlag, EstopInput, EstopMode } from "../runtime/contracts/estop-codes.ts";
 import { EstopOutput, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
 import { estopCauseNames, estopModeNames } from "../runtime/contracts/estop-codes.ts";
-import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
+import { EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { StatusReader } from "../runtime/contracts/estop-frame.ts";
+import { answerWire, asking, goodWire, NONCE, noKey, vectorKey } from "./estop-asking.ts";
 import { SWITCHES_AT_REST } from "./estop-bench.ts";
 import { CoreBench, SHIPPED } from "./estop-core-bench.ts";
 import { answerOf, EstopHost } from "./estop-host.ts";
-import { FIRMWARE_OUT, hasClang, hasHostCompiler } from "./firmware-build.ts";
-import { hostLibrary, makeFirmware } from "./firmware-build.ts";
+import { hasHostCompiler, hostLibrary } from "./firmware-build.ts";
 import vectors from "./vectors/estop-frames.json";
 
 /** Needs gcc, make and libc6-dev. */
@@ -24,35 +23,6 @@ const IS_LONG = process.env["HOLDFAST_LONG"] === "1";
 const MS = 1_000;
 const { ButtonAClosed, ButtonBClosed } = EstopInput;
 const BUTTON = ButtonAClosed | ButtonBClosed;
-const NONCE = 0x1234_abcd;
-const noKey = new Uint8Array(8);
-const key = Uint8Array.from(Buffer.from(vectors.key, "hex"));
-
-/** A core that has asked its first question, and that question. */
-function asking(keyed: boolean, ownKey: Uint8Array): { core: EstopCore; status: EstopStatus } {
-  const core = new EstopCore(hostLibrary(keyed), SHIPPED, ownKey, NONCE, 1, 0);
-  const status = new EstopStatus();
-  const reader = new StatusReader(keyed ? ownKey : null);
-  const wire = core.statusWire.slice(0, core.status(0));
-  const verdicts = [...wire].map((byte) => reader.takeInto(status, byte));
-  expect(verdicts.filter((verdict) => verdict !== EstopVerdict.Pending)).toEqual([0]);
-  return { core, status };
-}
-
-/** The wire of a good first answer to a status. */
-function goodWire(status: EstopStatus, ownKey: Uint8Array | null): Uint8Array {
-  const { bootNonce, question, counter: questionId } = status;
-  const tickIndex = 77;
-  const answer = answerOf(question, tickIndex);
-  return answerWire({ bootNonce, questionId, tickIndex, answer, counter: 0xff01 }, ownKey);
-}
-
-function answerWire(fields: Partial<EstopAnswer>, ownKey: Uint8Array | null): Uint8Array {
-  const writer = new AnswerWriter(ownKey);
-  const wire = new Uint8Array(writer.wireSizeBytes);
-  writer.writeInto(wire, Object.assign(new EstopAnswer(), fields));
-  return wire;
-}
 
 function told(bench: CoreBench, host: EstopHost): string {
   const { mode, cause } = host.status;
@@ -103,7 +73,7 @@ for (const keyed of [false, true]) {
   coreTest(
     `the core reads an answer ${keyed ? "with" : "without"} a tag, and no other key's`,
     () => {
-      const { core, status } = asking(keyed, key);
+      const { core, status } = asking(keyed, vectorKey);
       const verdictOf = (wire: Uint8Array) => {
         core.receive(wire, 1_000);
         const view = core.refreshView();
@@ -111,9 +81,9 @@ for (const keyed of [false, true]) {
       };
       const otherKey = keyed ? noKey : null;
       const refused = keyed ? EstopVerdict.Forged : EstopVerdict.Corrupt;
-      const other = keyed ? goodWire(status, otherKey) : goodWire(status, key);
+      const other = keyed ? goodWire(status, otherKey) : goodWire(status, vectorKey);
       expect(verdictOf(other)).toEqual([6, refused]);
-      expect(verdictOf(goodWire(status, keyed ? key : null))).toEqual([5, refused]);
+      expect(verdictOf(goodWire(status, keyed ? vectorKey : null))).toEqual([5, refused]);
       core.free();
     },
   );
@@ -138,25 +108,6 @@ coreTest("questions never repeat within a boot, and another boot asks others", (
   // By chance about one in 60,000 is the same.
   expect(words[0]!.intersection(words[1]!).size).toBeLessThan(20);
 });
-
-const flips = [1, 2, 3];
-coreTest.each(flips)("none of all answers with %d flipped bits on the line is taken", (count) => {
-  const { core, status } = asking(false, noKey);
-  const wire = goodWire(status, null);
-  expect([core.flipAll(wire, 0, 1_000), core.flipAll(wire, count, 1_000)]).toEqual([1, 0]);
-  core.free();
-});
-
-const rounds = IS_LONG ? 100_000_000 : 1_000_000;
-coreTest(
-  `none of ${rounds} answers with up to five random flipped bits is taken`,
-  () => {
-    const { core, status } = asking(false, noKey);
-    expect(core.flipRandom(goodWire(status, null), rounds, 1, 1_000)).toBe(0);
-    core.free();
-  },
-  600_000,
-);
 
 const beats = IS_LONG ? 10_000_000 : 500_000;
 coreTest(
@@ -308,33 +259,3 @@ coreTest("the switches at rest are the ones that allow arming", () => {
   host.arm();
   expect(bench.outputBits).toBe(EstopOutput.Both);
 });
-
-/** Runs the core under sanitizers; returns the last line that it prints. */
-function fuzz(argv: readonly string[]): string {
-  const run = Bun.spawnSync([...argv], { stderr: "pipe" });
-  if (run.exitCode !== 0) throw new Error(run.stderr.toString().trim());
-  return (run.stdout.toString() + run.stderr.toString()).trim().split("\n").at(-1)!;
-}
-
-const scripts = IS_LONG ? 10_000 : 300;
-coreTest(
-  "random scripts break no rule and no memory, and most of them arm the core on their way",
-  () => {
-    makeFirmware("fuzz");
-    const line = fuzz([join(FIRMWARE_OUT, "host_fuzz"), String(scripts), "1"]);
-    const [, ran, armed] = /^(\d+) scripts, (\d+) were armed$/.exec(line)!;
-    expect([Number(ran), Number(armed) > scripts / 2]).toEqual([scripts, true]);
-  },
-  600_000,
-);
-
-const fuzzSeconds = IS_LONG ? 600 : 20;
-test.skipIf(!hasClang)(
-  "clang's fuzzer finds nothing in its time",
-  () => {
-    makeFirmware("libfuzzer");
-    const line = fuzz([join(FIRMWARE_OUT, "host_libfuzzer"), `-max_total_time=${fuzzSeconds}`]);
-    expect(line).toStartWith("Done ");
-  },
-  (fuzzSeconds + 60) * 1_000,
-);

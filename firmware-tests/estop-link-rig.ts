@@ -5,9 +5,11 @@
 import { foldStage, openAnswer } from "../runtime/contracts/estop-answer.ts";
 import { EstopInput, estopModeNames } from "../runtime/contracts/estop-codes.ts";
 import { ESTOP_BEAT_SLOT_COUNT, EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import { ANSWERS_PER_TICK } from "../runtime/contracts/tick-signature.ts";
 import { duration, instant } from "../runtime/contracts/units.ts";
-import { EstopLink } from "../safety/estop-link.ts";
+import { BOARD_PROOF_TRIES_MAX, BOARD_SILENCE_NS_MAX, EstopLink } from "../safety/estop-link.ts";
+import type { EstopLinkOptions } from "../safety/estop-link.ts";
 import type { EstopBench } from "./estop-bench.ts";
 import { SWITCHES_AT_REST } from "./estop-bench.ts";
 import { CoreBench } from "./estop-core-bench.ts";
@@ -22,9 +24,15 @@ export class LinkRig {
   /** The modes of the chip, as statuses told them. */
   readonly modes: string[] = [];
   readonly wire: Uint8Array;
-  hostMode = 0;
+  hostMode: Mode = Mode.Starting;
+  /** What the supervisor wants of the e-stop. */
+  wantsCut = false;
   /** No tick completes. */
   isHung = false;
+  /** So many of the next frames to the chip are spoilt. */
+  garbles = 0;
+  /** Nothing arrives at the chip. */
+  isCut = false;
   /** Nothing of the chip arrives. */
   isDeaf = false;
   /** Changes what the host hears, as a broken chip would send it. */
@@ -34,11 +42,25 @@ export class LinkRig {
   #tick = 0;
   #us: number;
 
-  constructor(bench: EstopBench = new CoreBench(), stopMs = 300) {
+  /** `options` are those of the link that a test is about. */
+  constructor(
+    bench: EstopBench = new CoreBench(),
+    stopMs = 300,
+    options: Partial<EstopLinkOptions> = {},
+  ) {
     this.bench = bench;
     this.#us = bench.nowUs;
     const stopNsMin = duration(stopMs * 1e6);
-    this.link = new EstopLink({ stopNsMin, nowNs: instant(bench.nowUs * 1e3) });
+    this.link = new EstopLink({
+      stopNsMin,
+      silenceNsMax: BOARD_SILENCE_NS_MAX,
+      startNsMax: duration(3e9),
+      proofTryCountMax: BOARD_PROOF_TRIES_MAX,
+      cutsOnFault: true,
+      key: null,
+      nowNs: instant(bench.nowUs * 1e3),
+      ...options,
+    });
     this.wire = new Uint8Array(this.link.wireSizeBytesMax);
   }
 
@@ -73,6 +95,13 @@ export class LinkRig {
     return this.until(({ mode }) => mode === "ARMED");
   }
 
+  /** Armed, and the run has left STARTING. */
+  started(): this {
+    this.arm();
+    this.hostMode = Mode.Running;
+    return this.run(2);
+  }
+
   #period(): void {
     this.#us += TICK_US;
     this.bench.runUntil(this.#us);
@@ -89,7 +118,9 @@ export class LinkRig {
     const { status, answersWanted } = this.link;
     if (hasBeat) {
       const size = this.link.writeInto(this.wire, this.#beat, nowNs);
-      this.bench.send(this.wire.slice(0, size));
+      if (this.garbles > 0) this.wire[20] = this.wire[20] === 1 ? 2 : 1;
+      this.garbles = Math.max(0, this.garbles - 1);
+      if (!this.isCut) this.bench.send(this.wire.slice(0, size));
     }
     const { question, counter, bootNonce } = status;
     this.#asked = { question, questionId: counter, bootNonce, answerCount: answersWanted };
@@ -105,6 +136,7 @@ export class LinkRig {
     this.#beat[EstopBeatSlot.hostMode] = this.hostMode;
     this.#beat[EstopBeatSlot.tickIndex] = tickIndex;
     this.#beat[EstopBeatSlot.answerCount] = answerCount;
+    this.#beat[EstopBeatSlot.wantsCut] = this.wantsCut ? 1 : 0;
     for (let within = 0; within < answerCount; within += 1) {
       const opened = openAnswer(question, tickIndex + within);
       this.#beat[EstopBeatSlot.answers + within] = vectors.tokens.reduce(foldStage, opened);

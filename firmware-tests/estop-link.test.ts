@@ -5,6 +5,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { EstopCause, EstopProof } from "../runtime/contracts/estop-codes.ts";
 import { StatusReader, StatusWriter, EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import { EstopProblem } from "../safety/estop-link.ts";
 import { Fault } from "../safety/faults.ts";
 import { SWITCHES_AT_REST } from "./estop-bench.ts";
@@ -15,6 +16,7 @@ import { hasHostCompiler } from "./firmware-build.ts";
 setDefaultTimeout(30_000); // the first of them compiles the core
 
 const OPEN = 1 << Fault.EstopOpen;
+const STOP = 1 << Fault.EstopStop;
 const NOT_ARMED = 1 << Fault.EstopNotArmed;
 
 /** A rig whose chip's statuses pass through `change` on their way to the host. */
@@ -62,7 +64,7 @@ chipTest("the proof test never closes both outputs, and works with the long T_wd
 });
 
 chipTest("a hung control: the chip cuts within T_wd + 1 ms, and the host says open", () => {
-  const rig = new LinkRig().arm().run(10);
+  const rig = new LinkRig().started().run(10);
   const lastUs = rig.nowUs + 500 + (rig.link.wireSizeBytesMax / 16) * 20;
   rig.isHung = true;
   rig.run(20);
@@ -75,7 +77,7 @@ chipTest("a hung control: the chip cuts within T_wd + 1 ms, and the host says op
 });
 
 chipTest("after a cut only the proof test and a person close it again, and the cause stays", () => {
-  const rig = new LinkRig().arm();
+  const rig = new LinkRig().started();
   rig.isHung = true;
   rig.run(20);
   rig.isHung = false;
@@ -86,29 +88,77 @@ chipTest("after a cut only the proof test and a person close it again, and the c
 });
 
 chipTest("the button stops at once for the host, and cuts after SS1-t", () => {
-  const rig = new LinkRig().arm();
+  const rig = new LinkRig().started();
   const pressedUs = rig.nowUs;
   rig.bench.switchBits = SWITCHES_AT_REST & ~3;
   rig.until(({ mode }) => mode !== "ARMED");
   expect(rig.nowUs - pressedUs).toBeLessThanOrEqual(15_000);
   expect(rig.mode).toBe("STOPPING");
-  expect(rig.link.faultBits).toBe(OPEN);
+  expect(rig.link.faultBits).toBe(STOP); // there is power to brake with
   expect(rig.bench.outputBits).toBe(3);
   rig.until(({ mode }) => mode === "TRIPPED");
-  expect(rig.link.openCause).toBe(EstopCause.Button);
+  expect(rig.link).toMatchObject({ openCause: EstopCause.Button, faultBits: OPEN });
   expect(rig.nowUs - pressedUs).toBeLessThanOrEqual(320_000);
   expect(rig.nowUs - pressedUs).toBeGreaterThan(300_000);
 });
 
 chipTest("a stop request starts SS1-t from this side", () => {
-  const rig = new LinkRig().arm();
+  const rig = new LinkRig().started();
   rig.link.askStop();
   rig.until(({ mode }) => mode === "TRIPPED");
   expect(rig.link.openCause).toBe(EstopCause.StopRequest);
 });
 
-chipTest("goodbye: disarmed, host_closed, no fault, no trip", () => {
+chipTest(
+  "a latched fault of a robot that doesn't obey asks for SS1-t once, where a cut is safe",
+  () => {
+    const rig = new LinkRig().started();
+    rig.hostMode = Mode.FaultLatched;
+    rig.wantsCut = true;
+    rig.until(({ mode }) => mode === "STOPPING");
+    expect([rig.bench.outputBits, rig.link.faultBits]).toEqual([3, STOP]);
+    rig.until(({ mode }) => mode === "TRIPPED");
+    expect(rig.link.openCause).toBe(EstopCause.StopRequest);
+    // The latch lasts, and a person closes the e-stop again before it is reset.
+    rig.arm().run(200);
+    expect([rig.mode, rig.link.faultBits]).toEqual(["ARMED", 0]);
+    rig.wantsCut = false;
+    rig.run(2).wantsCut = true;
+    rig.until(({ mode }) => mode === "STOPPING");
+
+    const falling = new LinkRig(new CoreBench(), 300, { cutsOnFault: false }).started();
+    falling.wantsCut = true;
+    falling.run(200);
+    expect(falling.mode).toBe("ARMED");
+  },
+);
+
+chipTest("what trips before the run has left STARTING is armed again: not yet, no fault", () => {
   const rig = new LinkRig().arm();
+  rig.isHung = true;
+  rig.until(({ mode }) => mode === "TRIPPED");
+  expect(rig.link).toMatchObject({ openCause: EstopCause.Silence, faultBits: NOT_ARMED });
+  rig.isHung = false;
+  rig.arm();
+  expect(rig.link.faultBits).toBe(0);
+  rig.isDeaf = true;
+  rig.run(12);
+  expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: NOT_ARMED });
+  rig.run(600); // the start timeout
+  expect(rig.link.faultBits).toBe(STOP);
+});
+
+chipTest("armed, but with its outputs open by bad answers, it is open for the host", () => {
+  const rig = new LinkRig(new CoreBench({ ...SHIPPED, silenceMs: 100 })).started();
+  rig.garbles = 6;
+  rig.until(({ link }) => link.status.failCount === 6);
+  expect([rig.bench.outputBits, rig.mode, rig.link.faultBits]).toEqual([0, "ARMED", OPEN]);
+  rig.run(10);
+  expect([rig.bench.outputBits, rig.link.faultBits]).toEqual([3, 0]);
+});
+
+chipTest("goodbye: disarmed, host_closed, no fault, no trip", () => {
+  const rig = new LinkRig().started();
   expect(rig.link.hasLeft).toBe(false);
   rig.link.leave();
   rig.until(({ link }) => link.hasLeft);
@@ -122,14 +172,14 @@ chipTest("goodbye: disarmed, host_closed, no fault, no trip", () => {
 });
 
 chipTest(
-  "a line that goes silent is open for the host within 50 ms, and heals when it speaks",
+  "a line that goes silent is a stop for the host within 50 ms, and heals when it speaks",
   () => {
-    const rig = new LinkRig().arm();
+    const rig = new LinkRig().started();
     rig.isDeaf = true;
     rig.run(10);
     expect(rig.link.faultBits).toBe(0);
     rig.run(1);
-    expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: OPEN });
+    expect(rig.link).toMatchObject({ problem: EstopProblem.Silent, faultBits: STOP });
     rig.run(10);
     rig.isDeaf = false;
     rig.run(2);
@@ -148,7 +198,7 @@ chipTest("a chip that never spoke is not yet there, and open after three seconds
 });
 
 chipTest("a chip that starts anew is tripped, whatever it was", () => {
-  const rig = new LinkRig().arm();
+  const rig = new LinkRig().started();
   rig.bench.reset("watchdog");
   rig.run(3);
   expect(rig.link).toMatchObject({ rebootCount: 1, faultBits: OPEN, tripCount: 1 });
@@ -159,6 +209,21 @@ chipTest("a chip whose SS1-t is too short for the robot is never armed", () => {
   const rig = new LinkRig(new CoreBench(), 301).run(200);
   expect(rig.link).toMatchObject({ problem: EstopProblem.StopTooShort, faultBits: OPEN });
   expect(rig.mode).toBe("TRIPPED");
+});
+
+chipTest("a frame of the proof test that the line loses is sent again", () => {
+  for (const step of [EstopProof.Wrong, EstopProof.Corrupt, EstopProof.Five]) {
+    const rig = new LinkRig();
+    rig.until(({ mode, link }) => mode === "PROOF" && link.status.proofStep === step);
+    if (step === EstopProof.Five) rig.run(11); // until its wrong answers begin
+    const before = rig.link.beatCount;
+    rig.isCut = true;
+    rig.run(2);
+    rig.isCut = false;
+    expect(rig.link.beatCount).toBeGreaterThan(before);
+    rig.until(({ mode }) => mode === "WAIT_RESET");
+    expect(rig.modes).toEqual(["TRIPPED", "PROOF", "WAIT_RESET"]); // in one go
+  }
 });
 
 const lies: Readonly<Record<string, (status: EstopStatus) => void>> = {

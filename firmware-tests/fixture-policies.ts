@@ -14,6 +14,9 @@ export const fixturePolicies = {
   promises: path(new URL("./fixtures/policy-promises.ts", import.meta.url)),
   resetLoops: path(new URL("./fixtures/policy-reset-loops.ts", import.meta.url)),
   loadsForever: path(new URL("./fixtures/policy-loads-forever.ts", import.meta.url)),
+  segfaults: path(new URL("./fixtures/policy-segfaults.ts", import.meta.url)),
+  stormsMain: path(new URL("./fixtures/policy-storms-main.ts", import.meta.url)),
+  sees: path(new URL("./fixtures/policy-sees.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;

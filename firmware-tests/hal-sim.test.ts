@@ -306,7 +306,7 @@ test("a new episode puts the cube elsewhere and leaves the arm where it is", () 
   expect(session.positions()).toEqual(whereRad);
 });
 
-test("a command of zero torque lets go, and the next motion takes hold again", () => {
+test("a command of zero torque lets go, and nothing is obeyed until it is activated again", () => {
   const session = new Session();
   session.cycle();
   session.backend.activate(instant(session.nowMs * MS));
@@ -316,6 +316,14 @@ test("a command of zero torque lets go, and the next motion takes hold again", (
   session.cycle(100);
   const sagRad = Math.abs(session.positions()[1]! - homeRad[1]!);
   expect(sagRad).toBeGreaterThan(0.05);
+  expect(session.backend.state).toBe(LifecycleState.Inactive);
+  session.send(homeRad, 1_000);
+  session.cycle(200);
+  expect(session.positions()[1]! - homeRad[1]!).toBeGreaterThan(sagRad);
+  session.backend.activate(instant(session.nowMs * MS));
+  const present = session.positions()[1]!;
+  session.cycle(20);
+  expect(session.positions()[1]!).toBeCloseTo(present, 2);
   session.send(homeRad, 1_000);
   session.cycle(200);
   expect(Math.abs(session.positions()[1]! - homeRad[1]!)).toBeLessThan(0.01);

@@ -172,7 +172,7 @@ test("answers later than their window move nothing", async () => {
   await endWorld(world);
 });
 
-test("a host that came back with another policy is refused, and the robot stays stopped", async () => {
+test("a host that came back with another policy is refused, the robot stays stopped", async () => {
   const world = await startedWorld();
   const { rig, host } = world;
   await running(rig);

@@ -74,6 +74,7 @@ export type RunJson = {
   readonly safe_entries_policy: Readonly<Record<string, number>>;
   readonly evidence: Readonly<Record<string, number>>;
   readonly supervisor_path: readonly string[];
+  readonly parked: boolean | null;
   readonly task: Readonly<Record<"episodes" | "successes", number>> & {
     readonly name: string;
     readonly success: boolean;
@@ -91,6 +92,8 @@ export type LaunchOptions = {
   readonly cwd?: string;
   /** Whether file descriptor 0 is closed altogether, instead of empty. */
   readonly stdinClosed?: boolean;
+  /** When it counts as hung, where a case takes longer than a few seconds. */
+  readonly hangMs?: number;
 };
 
 export class ProgramRun {
@@ -113,7 +116,7 @@ export class ProgramRun {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: HANG_MS,
+      timeout: options.hangMs ?? HANG_MS,
       killSignal: "SIGKILL",
     });
     this.pid = this.#child.pid;

@@ -26,6 +26,8 @@ import { isLong, noteFigure } from "./figures.ts";
 const HISTORIES = isLong ? 100_000 : 2_000;
 const PERIOD_NS = 5_000_000;
 const DT = 0.005;
+/** A hand turns the joint by 2 rad/s at most. */
+const HAND_STEP_RAD = 2 * DT;
 const FINGERPRINT = 7;
 const source: SourceProfile = {
   id: "arm",
@@ -57,6 +59,7 @@ class History {
   #positionRad = 0;
   #speedRadPerS = 0;
   #silentTicks = 0;
+  #handLeftRad = 0;
   #policySilentTicks = 0;
   #holdsReset = false;
   #owesReset = false;
@@ -164,7 +167,12 @@ class History {
     const byHand = still && random.next() < 0.02;
     if (byHand) this.handMoves += 1;
     let goneRad = ((aimRad - this.#positionRad) / 0.03) * DT;
-    if (still) goneRad = byHand ? random.next() - 0.5 : 0;
+    if (byHand) this.#handLeftRad = random.next() - 0.5;
+    if (!still) this.#handLeftRad = 0;
+    if (still) {
+      goneRad = Math.max(-HAND_STEP_RAD, Math.min(HAND_STEP_RAD, this.#handLeftRad));
+      this.#handLeftRad -= goneRad;
+    }
     this.#positionRad = Math.max(-1.9, Math.min(1.9, this.#positionRad + goneRad));
     this.#speedRadPerS = still ? 0 : goneRad / DT;
     if (this.#policySilentTicks <= 0 && random.next() < 0.3) this.#decide();

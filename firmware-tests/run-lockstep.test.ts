@@ -3,6 +3,7 @@
 // bad policy file does more than its reason says.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import { fixturePolicies } from "./fixture-policies.ts";
 import { lockstepRun } from "./lockstep-run.ts";
 import { ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
@@ -66,9 +67,15 @@ test("episodes are counted when they are over, not when they begin", async () =>
   expect([1, 2, 3]).toContain(task.episodes);
 });
 
+/** Quits between two batches, once ticks have gone by. */
+function quitUnderWay(handle: RunHandle): void {
+  if (handle.status().tick > 0) handle.quit();
+  else setImmediate(() => quitUnderWay(handle));
+}
+
 test("a quit in the middle is repeated by its number of ticks", async () => {
   const args = ["--policy", "sine", "--seed", "8"];
-  const quit = await lockstepRun(args, (handle) => setImmediate(() => handle.quit()));
+  const quit = await lockstepRun(args, quitUnderWay);
   const again = await lockstepRun([...args, "--duration", `${quit.ticks / 200}`]);
   expect([again.ticks, again.trace_hash]).toEqual([quit.ticks, quit.trace_hash]);
 });
@@ -237,8 +244,6 @@ test.each([
 );
 
 test("a quit from outside ends a run between two ticks", async () => {
-  const report = await lockstepRun(["--policy", "hold"], (handle) => {
-    setImmediate(() => handle.quit());
-  });
+  const report = await lockstepRun(["--policy", "hold"], quitUnderWay);
   expect([report.ticks > 0, report.exitCode]).toEqual([true, 0]);
 });

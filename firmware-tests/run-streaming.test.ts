@@ -168,6 +168,69 @@ describe("signals", () => {
   });
 });
 
+/** The SO-101 with its arm turned far to the side: parking takes it some seconds. */
+function turnedProfile(): string {
+  const profiles = join(import.meta.dir, "../profiles");
+  const text = readFileSync(join(profiles, "so101.yaml"), "utf8");
+  const path = join(scratch.folder, "turned.yaml");
+  writeFileSync(path, text.replace("home_rad: 0\n", "home_rad: 1.9\n"));
+  copyFileSync(join(profiles, "models/so101.xml"), join(scratch.made("models"), "so101.xml"));
+  return path;
+}
+
+describe("an arm that would fall without power", () => {
+  test.each(["SIGINT", "SIGTERM"] as const)("%s parks it before the run ends", async (name) => {
+    const run = launch("");
+    await untilStatus(run, isMoving);
+    run.signal(name);
+    const end = await run.end;
+    expect([end.code, reportOf(end).parked]).toEqual([0, true]);
+    expect(end.stderr).toContain("ending under control: parks the robot, then lets go");
+  });
+
+  test("a second signal lets go at once, with a warning, and still reports", async () => {
+    const run = launch(`${turnedProfile()} --policy hold --task none`);
+    await untilStatus(run, isMoving);
+    run.signal("SIGINT");
+    await untilStatus(run, ({ hint }) => hint === "Parks, then lets go");
+    while (!run.written.includes("warning: lets go at once")) {
+      run.signal("SIGINT");
+      await Bun.sleep(20);
+    }
+    const end = await run.end;
+    expect([end.code, reportOf(end).parked]).toEqual([0, false]);
+  });
+
+  test("stop --park parks it; reset and start take hold of it again", async () => {
+    const run = launch("--policy sine");
+    await untilStatus(run, isMoving);
+    const asked = await runToEnd(["stop", "--park"], { scratch });
+    expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining("park asked in ")]);
+    const { measuredRad } = await untilStatus(run, ({ hint }) =>
+      String(hint).includes("has let go"),
+    );
+    for (const word of ["reset", "start"]) {
+      await runToEnd([word], { scratch });
+      await untilStatus(run, ({ mode }) => mode === (word === "reset" ? "RECOVER" : "RUNNING"));
+    }
+    const [pan] = measuredRad as number[];
+    await untilStatus(run, (now) => Math.abs((now["measuredRad"] as number[])[0]! - pan!) > 0.05);
+    run.signal("SIGTERM");
+    expect(reportOf(await run.end).parked).toBe(true);
+  });
+
+  test("an arm with brakes only stops, whatever it is asked", async () => {
+    const run = launch("ur5e --policy hold --task none");
+    await untilStatus(run, isMoving);
+    const asked = await runToEnd(["stop", "--park"], { scratch });
+    expect(asked.stdout).toContain("this robot is not parked, it holds");
+    run.signal("SIGINT");
+    const end = await run.end;
+    expect([end.code, reportOf(end).parked]).toEqual([0, null]);
+    expect(end.stderr).toContain("ending under control; another signal leaves at once");
+  });
+});
+
 test("two runs at once each have a page and a socket; a killed one locks nothing", async () => {
   const first = launch("");
   const taken = Bun.serve({

@@ -15,7 +15,7 @@ import { loadDeployment } from "../runtime/profile/load.ts";
 import { ArmRig, startingAt } from "./arm-rig.ts";
 import { noteFigure } from "./figures.ts";
 import { JointOracle } from "./gate-oracle.ts";
-import { Sweep } from "./sweep.ts";
+import { PAYLOAD_ACCELERATION_SHARE, Sweep } from "./sweep.ts";
 
 const engine = await loadEngine();
 const { robot } = loadDeployment("so101-servo-payload");
@@ -36,7 +36,7 @@ class SweepOnce implements Policy {
   stopped = false;
 
   constructor(context: PolicyContext, fromRad: Float64Array, toRad: Float64Array) {
-    this.#sweep = new Sweep(context, fromRad, toRad);
+    this.#sweep = new Sweep(context, fromRad, toRad, PAYLOAD_ACCELERATION_SHARE);
     this.#hold = new HoldPolicy(context);
     this.schema = this.#sweep.schema;
   }

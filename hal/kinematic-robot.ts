@@ -103,7 +103,7 @@ export class KinematicRobot implements RobotInterface, RobotSensor, RobotActuato
   }
 
   deactivate(_nowNs: Instant): void {
-    this.follower.hold(this.positionRad);
+    if (this.#state === LifecycleState.Active) this.follower.hold(this.positionRad);
     this.#state = lifecycleStep(this.#state, LifecycleCue.Deactivate);
   }
 
@@ -121,6 +121,7 @@ export class KinematicRobot implements RobotInterface, RobotSensor, RobotActuato
   #move(nowNs: Instant): void {
     const stepNs = nowNs - this.#observedNs;
     this.follower.advance(this.#observedNs, nowNs);
+    if (this.follower.isLimp) this.#state = lifecycleStep(this.#state, LifecycleCue.Deactivate);
     const share = stepNs / (this.#lagNs + stepNs);
     for (let joint = 0; joint < this.positionRad.length; joint += 1) {
       const beforeRad = this.positionRad[joint]!;

@@ -261,6 +261,8 @@ export class SimBackend implements TaskWorld, RobotSensor, RobotActuator, RobotL
     const fromNs = instant(this.#originNs + this.worldNs);
     this.#follower.advance(fromNs, instant(fromNs + this.#stepNs));
     this.world.setCommandRad(this.#follower.targetRad);
+    // What has let go obeys nothing until it is activated: where it is now, nobody knows.
+    if (this.#follower.isLimp) this.#state = lifecycleStep(this.#state, LifecycleCue.Deactivate);
     this.#applyPower();
     const fault = this.world.step(1);
     this.#stepCount += 1;

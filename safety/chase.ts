@@ -7,7 +7,14 @@
 
 import { RepairBit } from "../runtime/contracts/command.ts";
 import type { JointLimits } from "./limits.ts";
-import { StopProfile, brakeChange, clamp, taperFrom } from "./stop-profile.ts";
+import {
+  StopProfile,
+  brakeChange,
+  clamp,
+  stopWayBound,
+  taperFrom,
+  taperUpTo,
+} from "./stop-profile.ts";
 
 /** Rounding of a difference of two positions near 100 rad is below this share of a limit. */
 export const SLACK_RATIO = 1 + 1e-9;
@@ -56,8 +63,9 @@ export class Chase {
     } else {
       // What is gained now must be lost again before the velocity limit.
       const left = changeRad > 0 ? max - strideRad : max + strideRad;
-      const taper = taperFrom(left, motionJerkRad[joint]!) * SLACK_RATIO + ROUNDING_RAD;
-      if (Math.abs(changeRad) > taper + jerk) broken |= RepairBit.Velocity;
+      const gain = Math.abs(changeRad);
+      const taper = taperUpTo(gain, left, motionJerkRad[joint]!) * SLACK_RATIO + ROUNDING_RAD;
+      if (gain > taper + jerk) broken |= RepairBit.Velocity;
     }
     if (Math.abs(changeRad) > motionChangeRadMax[joint]! * SLACK_RATIO + ROUNDING_RAD) {
       broken |= RepairBit.Acceleration;
@@ -139,7 +147,7 @@ export class Chase {
     const max = this.#limits.motionChangeRadMax[joint]!;
     const jerk = this.#limits.motionJerkRad[joint]!;
     const left = this.#limits.strideRadMax[joint]! - strideRad;
-    const cap = Math.min(max, left >= 0 ? taperFrom(left, jerk) : Math.max(left, -max));
+    const cap = left >= 0 ? taperUpTo(max, left, jerk) : Math.max(left, -max);
     const beyond = max * SLACK_RATIO;
     if (nowRad < -beyond) return Math.min(-max, nowRad + this.#limits.stopJerkRad[joint]!);
     const least = nowRad > beyond ? nowRad - this.#limits.stopJerkRad[joint]! : nowRad - jerk;
@@ -165,23 +173,24 @@ export class Chase {
     jerkRad: number,
   ): number {
     let high = highRad;
-    let overHigh = this.#over(high, wayRad, strideRad, changeRadMax, jerkRad);
-    if (overHigh <= 0) return high;
+    const bound = stopWayBound(strideRad + high, high, changeRadMax, jerkRad);
+    if (strideRad + high + bound <= wayRad) return high;
     let low = lowRad;
     // A stop that is on its way goes on: nothing has to be searched.
     const brake = clamp(brakeChange(strideRad, nowRad, changeRadMax, jerkRad), low, high);
     const overBrake = this.#over(brake, wayRad, strideRad, changeRadMax, jerkRad);
     const short = wayRad < 0 ? overBrake : -overBrake;
     if (short >= -ROUNDING_RAD && short <= SHORT_RAD) return brake;
-    let overLow: number;
+    let overLow = overBrake;
+    let overHigh = overBrake;
     if (overBrake > 0) {
       high = brake;
-      overHigh = overBrake;
       overLow = this.#over(low, wayRad, strideRad, changeRadMax, jerkRad);
       if (overLow >= 0) return low;
     } else {
       low = brake;
-      overLow = overBrake;
+      overHigh = this.#over(high, wayRad, strideRad, changeRadMax, jerkRad);
+      if (overHigh <= 0) return high;
     }
     return this.#search(low, overLow, high, overHigh, wayRad, strideRad, changeRadMax, jerkRad);
   }
@@ -261,7 +270,7 @@ export class Chase {
       (side > 0
         ? this.lowest(leader, strideRad[leader]!, changeRad[leader]!)
         : this.highest(leader, strideRad[leader]!, changeRad[leader]!));
-    const cap = Math.min(max, left >= 0 ? taperFrom(left, jerk) : Math.max(left, -max));
+    const cap = left >= 0 ? taperUpTo(max, left, jerk) : Math.max(left, -max);
     const high = Math.max(low, Math.min(cap, now + jerk));
     const change = this.nearest(way, stride, now, low, high, max, jerk);
     next[leader] = side * change;
@@ -345,7 +354,7 @@ export class Chase {
     for (let joint = 0; joint < jointCount; joint += 1) {
       const way = Math.abs(goal[joint]! - strideRad[joint]!);
       if (isVelocity[joint] === 0 || way === 0) continue;
-      const most = Math.min(motionChangeRadMax[joint]!, taperFrom(way, motionJerkRad[joint]!));
+      const most = taperUpTo(motionChangeRadMax[joint]!, way, motionJerkRad[joint]!);
       share = Math.min(share, most / way);
     }
     let part = 1;

@@ -7,20 +7,20 @@
 // link stays open for good. It reads no clock and allocates nothing after the constructor.
 
 import { EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
-import { EstopVerdict } from "../runtime/contracts/estop-codes.ts";
+import { EstopOutput, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
 import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
-import { StatusReader } from "../runtime/contracts/estop-frame.ts";
+import { StatusReader, STATUS_PERIOD_US } from "../runtime/contracts/estop-frame.ts";
+import { KEY_SIZE_BYTES } from "../runtime/contracts/estop-tag.ts";
 import { EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import { ANSWERS_PER_TICK } from "../runtime/contracts/tick-signature.ts";
-import { NS_PER_MS } from "../runtime/contracts/units.ts";
+import { duration, NS_PER_MS, NS_PER_US } from "../runtime/contracts/units.ts";
 import type { Duration, Instant } from "../runtime/contracts/units.ts";
 import { EstopProofCheck } from "./estop-proof.ts";
 import { Fault } from "./faults.ts";
 
-/** Ten statuses missing: the line is dead, whatever the outputs do. */
-export const STATUS_SILENCE_NS_MAX = 50 * NS_PER_MS;
-/** A board that was reset by opening the port takes its bootloader's time to speak. */
-export const FIRST_STATUS_NS_MAX = 3_000 * NS_PER_MS;
+/** Ten statuses of a board missing: its line is dead, whatever the outputs do. */
+export const BOARD_SILENCE_NS_MAX = duration(50 * NS_PER_MS);
 
 /** Why the host doesn't trust the e-stop, beside what the chip itself says. */
 export const EstopProblem = {
@@ -33,6 +33,8 @@ export const EstopProblem = {
   ProofEcho: 3,
   /** Proof tests did not come to their end. */
   ProofFailed: 4,
+  /** Statuses come without the tag that this line has, or with one of another key or of none. */
+  OtherKey: 5,
 } as const;
 export type EstopProblem = (typeof EstopProblem)[keyof typeof EstopProblem];
 
@@ -43,14 +45,31 @@ export const estopProblemNames = [
   "stop_too_short",
   "proof_echo",
   "proof_failed",
+  "other_key",
 ] as const;
 
-/** Proof tests that may fail in a row before the link gives up: a busy machine may spoil one. */
-const PROOF_TRIES_MAX = 3;
+/** Proof tests of a board that may fail in a row before the link gives up: noise may spoil one. */
+export const BOARD_PROOF_TRIES_MAX = 3;
+
+/** A counter that rose by more than this went back; after that much silence nobody knows. */
+const COUNTER_RISE_MAX = 0x7fff;
+const COUNTER_RISE_NS_MAX = COUNTER_RISE_MAX * STATUS_PERIOD_US * NS_PER_US;
+
+/** Makes the tag of a keyed chip wrong, and the rest of its frame readable. */
+const NO_KEY = new Uint8Array(KEY_SIZE_BYTES);
 
 export type EstopLinkOptions = {
   /** The shortest SS1-t that lets this robot come to rest. */
   readonly stopNsMin: Duration;
+  /** Without a status for so long the line is dead. */
+  readonly silenceNsMax: Duration;
+  /** How long the line may be silent while nothing has moved yet. */
+  readonly startNsMax: Duration;
+  readonly proofTryCountMax: number;
+  /** Cutting is safe for this robot: a latched fault that says so asks for it. */
+  readonly cutsOnFault: boolean;
+  /** With a key every frame carries a tag, both ways; null for a line without. */
+  readonly key: Uint8Array | null;
   /** When the link is opened. */
   readonly nowNs: Instant;
 };
@@ -73,8 +92,11 @@ export class EstopLink {
   openCause: EstopCause = EstopCause.None;
   problem: EstopProblem = EstopProblem.None;
   readonly #options: EstopLinkOptions;
-  readonly #reader = new StatusReader(null);
-  readonly #writer = new AnswerWriter(null);
+  readonly #reader: StatusReader;
+  /** Reads what a chip of the other kind says, keyed or not, only to name it. */
+  readonly #otherReader: StatusReader;
+  readonly #other = new EstopStatus();
+  readonly #writer: AnswerWriter;
   readonly #next = new EstopStatus();
   readonly #answer = new EstopAnswer();
   readonly #frame: Uint8Array;
@@ -83,11 +105,18 @@ export class EstopLink {
   #counter = 0;
   #proofTries = 0;
   #isEchoWrong = false;
+  #hasBegun = false;
+  #isLost = false;
   #leaving = false;
   #stopAsked = false;
+  #wantedCut = false;
 
   constructor(options: EstopLinkOptions) {
+    const { key } = options;
     this.#options = options;
+    this.#reader = new StatusReader(key);
+    this.#otherReader = new StatusReader(key === null ? NO_KEY : null);
+    this.#writer = new AnswerWriter(key);
     this.#heardNs = options.nowNs;
     this.#frame = new Uint8Array(this.#writer.wireSizeBytes);
     this.wireSizeBytesMax = this.#frame.length * ANSWERS_PER_TICK;
@@ -96,8 +125,9 @@ export class EstopLink {
   /** One byte of the chip. True when it completed a status. */
   takeByte(byte: number, nowNs: Instant): boolean {
     const verdict = this.#reader.takeInto(this.#next, byte);
+    if (verdict === EstopVerdict.Forged || this.#isOfOtherKind(byte)) this.#noteOtherKey();
     if (verdict === EstopVerdict.Pending || verdict === EstopVerdict.Ignored) return false;
-    if (verdict !== EstopVerdict.Good) {
+    if (verdict !== EstopVerdict.Good || this.#isRepeated(nowNs)) {
       this.brokenCount += 1;
       return false;
     }
@@ -114,8 +144,11 @@ export class EstopLink {
 
   /** Time passes: notices a line that went silent. Called once a cycle, after the bytes. */
   step(nowNs: Instant): void {
-    const limitNs = this.statusCount === 0 ? FIRST_STATUS_NS_MAX : STATUS_SILENCE_NS_MAX;
-    const isSilent = nowNs - this.#heardNs > limitNs;
+    const { silenceNsMax, startNsMax } = this.#options;
+    const silentNs = nowNs - this.#heardNs;
+    this.#isLost = silentNs > startNsMax;
+    // A board that was reset by opening the port takes its bootloader's time to speak.
+    const isSilent = this.statusCount === 0 ? this.#isLost : silentNs > silenceNsMax;
     if (isSilent && this.problem === EstopProblem.None) this.problem = EstopProblem.Silent;
   }
 
@@ -125,12 +158,17 @@ export class EstopLink {
     return this.#isProving ? this.#proof.answersWanted : 1;
   }
 
-  /** Bits of `Fault` that hold now. "Not yet" until the outputs were closed once. */
+  /**
+   * Bits of `Fault` that hold now. What trips before the run ever left STARTING is armed again:
+   * "not yet". After that it is open or, while there is power to brake with, a stop.
+   */
   get faultBits(): number {
     if (this.#leaving) return 0;
-    if (this.status.mode === EstopMode.Armed && this.problem === EstopProblem.None) return 0;
-    const isOpen = this.armedCount > 0 || this.problem !== EstopProblem.None;
-    return 1 << (isOpen ? Fault.EstopOpen : Fault.EstopNotArmed);
+    const hasPower = (this.status.outputs & EstopOutput.Both) === EstopOutput.Both;
+    const isArmed = this.status.mode === EstopMode.Armed && hasPower;
+    if (isArmed && this.problem === EstopProblem.None) return 0;
+    if (this.#isNotYet) return 1 << Fault.EstopNotArmed;
+    return 1 << (hasPower ? Fault.EstopStop : Fault.EstopOpen);
   }
 
   /** The chip has taken the goodbye, or can't hear it. */
@@ -144,9 +182,9 @@ export class EstopLink {
     this.#leaving = true;
   }
 
-  /** From now on each answer asks for SS1-t. The chip obeys once and nothing takes it back. */
+  /** Each answer asks for SS1-t until the chip has cut. It obeys at once and nothing cancels it. */
   askStop(): void {
-    this.#stopAsked = true;
+    this.#stopAsked = this.status.mode === EstopMode.Armed;
   }
 
   /** A person wants the proof test after it failed. */
@@ -161,6 +199,10 @@ export class EstopLink {
    */
   writeInto(wire: Uint8Array, beat: Float64Array, nowNs: Instant): number {
     const earned = beat[EstopBeatSlot.answerCount]!;
+    if (beat[EstopBeatSlot.hostMode] !== Mode.Starting) this.#hasBegun = true;
+    const wantsCut = beat[EstopBeatSlot.wantsCut] === 1;
+    if (wantsCut && !this.#wantedCut && this.#options.cutsOnFault) this.askStop();
+    this.#wantedCut = wantsCut;
     const count = this.#isProving ? this.#provingCount(earned) : Math.min(earned, 1);
     const wrong = this.#isProving && this.#proof.sendsWrong;
     const corrupt = this.#isProving && this.#proof.sendsCorrupt;
@@ -186,9 +228,33 @@ export class EstopLink {
     return size;
   }
 
+  /** A status of this boot that is not newer than the last: a replay tells nothing. */
+  #isRepeated(nowNs: Instant): boolean {
+    if (this.statusCount === 0 || this.#next.bootNonce !== this.status.bootNonce) return false;
+    const rise = (this.#next.counter - this.status.counter) & 0xffff;
+    const isNewer = rise !== 0 && rise <= COUNTER_RISE_MAX;
+    return !isNewer && nowNs - this.#heardNs < COUNTER_RISE_NS_MAX;
+  }
+
+  /** A whole status by the codec of the other kind; noise never is one. */
+  #isOfOtherKind(byte: number): boolean {
+    const verdict = this.#otherReader.takeInto(this.#other, byte);
+    return verdict === EstopVerdict.Good || verdict === EstopVerdict.Forged;
+  }
+
+  #noteOtherKey(): void {
+    if (this.problem <= EstopProblem.Silent) this.problem = EstopProblem.OtherKey;
+  }
+
   /** Nothing after an echo was wrong: the chip gives this proof test up by itself. */
   #provingCount(earnedCount: number): number {
     return this.#isEchoWrong ? 0 : this.#proof.sendCount(earnedCount);
+  }
+
+  get #isNotYet(): boolean {
+    const { armedCount, problem } = this;
+    if (problem === EstopProblem.Silent) return !this.#hasBegun && !this.#isLost;
+    return problem === EstopProblem.None && (armedCount === 0 || !this.#hasBegun);
   }
 
   get #isProving(): boolean {
@@ -216,6 +282,7 @@ export class EstopLink {
     if (!isArmed && before === EstopMode.Armed && !this.#leaving) this.tripCount += 1;
     const isStopped = status.mode !== EstopMode.Proof && status.mode !== EstopMode.WaitReset;
     if (!isArmed && isStopped) this.openCause = status.cause as EstopCause;
+    if (!isArmed && status.mode !== EstopMode.Stopping) this.#stopAsked = false;
     if (status.stopMs * NS_PER_MS < this.#options.stopNsMin) {
       this.problem = EstopProblem.StopTooShort;
     }
@@ -238,7 +305,7 @@ export class EstopLink {
     }
     if (this.status.cause !== EstopCause.ProofTimeout && !this.#isEchoWrong) return;
     this.#proofTries += 1;
-    if (this.#proofTries < PROOF_TRIES_MAX) return;
+    if (this.#proofTries < this.#options.proofTryCountMax) return;
     this.problem = this.#isEchoWrong ? EstopProblem.ProofEcho : EstopProblem.ProofFailed;
   }
 }

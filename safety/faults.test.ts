@@ -91,11 +91,15 @@ test("the design's persistence stands in the rows", () => {
     estop_not_armed: "never",
     control_away: "at_once",
     world_late: "never",
+    estop_stop: "at_once",
   });
 });
 
 test("a mask has the bits of the rows that fit", () => {
-  const latches = (1 << Fault.DriverLost) | (1 << Fault.EstopOpen);
+  const latches = [Fault.DriverLost, Fault.EstopOpen, Fault.EstopStop].reduce(
+    (mask, fault) => mask | (1 << fault),
+    0,
+  );
   expect(faultMask((row) => row.severity === "latch")).toBe(latches);
   expect(faultMask((row) => row.clear === "onOperator")).toBe(1 << Fault.OperatorStop);
   expect(faultMask(() => true)).toBe(2 ** FAULT_COUNT - 1);

@@ -37,6 +37,8 @@ export const Fault = {
   ControlAway: 22,
   /** The simulated world runs late, and with it its samples. Never on hardware. */
   WorldLate: 23,
+  /** It will open by itself, or isn't heard: there may still be power to brake with. */
+  EstopStop: 24,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -98,6 +100,7 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   ControlAway:    ["control_away",    "stop",     "none",    "at_once",   "whenClear",    "host"],
   // Simulated time waits for a busy machine: the robot holds, and goes on by itself.
   WorldLate:      ["world_late",      "degraded", "none",    "never",     "whenClear",    "world"],
+  EstopStop:      ["estop_stop",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {
@@ -118,6 +121,17 @@ export function faultMask(holds: (row: FaultRow) => boolean): number {
   for (const row of faultRows) if (holds(row)) mask |= 1 << row.fault;
   return mask;
 }
+
+/** Latched, these say that the robot doesn't obey: where a cut is safe, the e-stop is asked. */
+export const disobedienceMask: number = faultMask(({ fault }) =>
+  [
+    Fault.FollowingError,
+    Fault.DriverLost,
+    Fault.GateInfeasible,
+    Fault.Overspeed,
+    Fault.Overload,
+  ].some((one) => one === fault),
+);
 
 /** The fault behind a reason, or -1: Ok is none, and a stop is known by the cue, not by reason. */
 export const faultOfReason: Int8Array = new Int8Array(REASON_COUNT).fill(-1);

@@ -126,11 +126,11 @@ test("re-arming keeps the held command within droop, and takes measured beyond i
   expect([0.875, 1.125, 0.874, 1.126].map(held)).toEqual([1, 1, 0.874, 1.126]);
 });
 
-test("re-arming goes by every joint, and one beyond droop takes all as measured", () => {
+test("re-arming goes joint by joint: one beyond droop does not make the others sag", () => {
   const one = new GateBench([testJoint(), testJoint()]).measure(1, 1);
   one.hold();
   one.measure(0.95, 0.5).gate.rearm(one.state);
-  expect(one.hold()).toEqual([0.95, 0.5]);
+  expect(one.hold()).toEqual([1, 0.5]);
 });
 
 test("re-arming while a brake is under way lets the brake go on: nothing jumps", () => {
@@ -140,6 +140,13 @@ test("re-arming while a brake is under way lets the brake go on: nothing jumps",
   const twin = before + 2.775 * 0.005; // the next step of a brake from 3 rad/s
   one.measure(0).gate.rearm(one.state);
   expect(one.hold()[0]).toBeCloseTo(twin, 9);
+});
+
+test("without power a command in full motion stands at once where the robot is", () => {
+  const one = gateBench({ leadNs: milliseconds(500) }).measure(0);
+  for (let tick = 0; tick < 60; tick += 1) one.measure(one.move(1.8)[0]!);
+  one.measure(0.4).gate.follow(one.state);
+  expect([one.gate.atRest, ...one.hold(), ...one.hold()]).toEqual([true, 0.4, 0.4]);
 });
 
 test("re-arming on a position that is no number keeps what is held", () => {

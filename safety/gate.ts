@@ -20,7 +20,8 @@ import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
 import { TickSignature } from "../runtime/contracts/tick-signature.ts";
-import type { CommandVec, Instant } from "../runtime/contracts/units.ts";
+import { radVec } from "../runtime/contracts/units.ts";
+import type { CommandVec, Instant, RadVec } from "../runtime/contracts/units.ts";
 import { Fault } from "./faults.ts";
 import { JointLimits } from "./limits.ts";
 import { MotionLimiter } from "./motion-limiter.ts";
@@ -52,6 +53,8 @@ export class SafetyGate {
   readonly #coastTicks: number;
   readonly #droopRad: Float64Array;
   readonly #startMismatchRadMax: Float64Array;
+  /** Where a command begins anew. */
+  readonly #startRad: RadVec;
   readonly #pose: PoseCheck;
   readonly #watch: RobotWatch;
   readonly #safe: SafeAction;
@@ -59,6 +62,8 @@ export class SafetyGate {
   #mintedTick = -1;
   #spent = true;
   #seeded = false;
+  /** A person started, and the samples do not agree yet on where the robot is. */
+  #rearming = false;
   /** The last approval was a safe action that had come to rest. */
   #holding = false;
   /** The limiter walks from a start mismatch to the chunk that caused it. */
@@ -83,6 +88,7 @@ export class SafetyGate {
     this.#ramps = profile.gate.startMismatch === "ramp";
     this.#droopRad = Float64Array.from(joints, (joint) => joint.droopRad);
     this.#startMismatchRadMax = Float64Array.from(joints, (joint) => joint.startMismatchRadMax);
+    this.#startRad = radVec(new Float64Array(joints.length));
     this.#watch = new RobotWatch(profile);
     this.#pose = new PoseCheck(profile, this.#limits);
     this.#safe = new SafeAction(profile, this.#limits);
@@ -119,8 +125,9 @@ export class SafetyGate {
 
   #judge(action: ActionSample, state: StateView): Reason {
     if (!allFinite(state.positionRad)) return Reason.LowQuality;
-    // The first motion begins where the robot is: only if that is known.
-    if (!this.#seeded && !this.#pose.trusted) return Reason.LowQuality;
+    // Motion begins where the robot is, also after letting go: only if that is known.
+    this.#finishRearm(state);
+    if (this.#rearming || (!this.#isAtCommand && !this.#pose.trusted)) return Reason.LowQuality;
     if (action.schemaFingerprint !== this.#fingerprint) return Reason.SchemaMismatch;
     const { jointCount } = this.#limits;
     if (action.width !== jointCount || action.values.length !== jointCount) {
@@ -161,7 +168,9 @@ export class SafetyGate {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     if (!isBlind(reason)) this.#pose.observe(state);
     const faults = this.#limiter.infeasible ? 1 << Fault.GateInfeasible : 0;
-    if (isBlind(reason) || (reason === Reason.Stop && !this.#holding)) return faults;
+    if (isBlind(reason) || this.#safe.released) return faults;
+    // A brake may leave a servo behind; a robot on its way to its rest pose is watched.
+    if (reason === Reason.Stop && !this.#holding && !this.#safe.parks) return faults;
     return faults | this.#watch.judge(state, this.#seeded && !this.#holding);
   }
 
@@ -174,12 +183,14 @@ export class SafetyGate {
     mode: Mode,
   ): ApprovedCommand {
     assert(this.#judgedOk, "motion is approved only after it was judged Ok");
-    if (!this.#seeded) this.#seed(state);
+    assert(!this.#rearming, "no motion is approved while a start waits");
+    if (!this.#isAtCommand) this.#seed(state);
     this.#holding = false;
     this.#coastLeft = this.#coastTicks;
     this.#safe.forget();
     this.#tool.slowDown(this.#isReduced);
     let repairs = this.#limiter.follow(action.values, state.positionRad, state.velocityRadPerS);
+    if (this.#limiter.onlySmooths(repairs)) repairs = RepairBit.Smoothed;
     if (this.#ramping) {
       repairs |= RepairBit.StartRamp;
       this.#ramping = !this.#arrived(action.values);
@@ -208,7 +219,13 @@ export class SafetyGate {
     mode: Mode,
   ): ApprovedCommand {
     if (!isBlind(reason)) this.#pose.observe(state);
-    if (!this.#seeded && this.#pose.trusted && this.#sees(state, reason, nowNs)) this.#seed(state);
+    if (!mayMove(mode)) this.#rearming = false;
+    if (this.#sees(state, reason, nowNs)) {
+      if (!this.#seeded && this.#pose.trusted) this.#seed(state);
+      // What has let go may be moved by hand: no command waits for it.
+      if (this.#safe.released) this.#seed(state);
+      this.#finishRearm(state);
+    }
     const coasts = this.#mayCoast(reason, mode);
     if (coasts) {
       this.#coastLeft -= 1;
@@ -234,26 +251,56 @@ export class SafetyGate {
   /** Only a missing decision, only in motion, and only so often in a row. */
   #mayCoast(reason: Reason, mode: Mode): boolean {
     if (reason !== Reason.NoAction || this.#coastLeft === 0 || this.#limiter.atRest) return false;
-    return mode === Mode.Running || mode === Mode.Degraded;
+    return mayMove(mode);
+  }
+
+  /** A person ends the run or asks for it: a robot that falls without power is laid down. */
+  park(): void {
+    this.#safe.parking.begin();
+  }
+
+  /** A robot that is being parked lets go as soon as it stands. */
+  letGo(): void {
+    this.#safe.parking.hurry();
+  }
+
+  /** The active faults, a bit each: some forbid the way to the rest pose. */
+  heed(faults: number): void {
+    this.#safe.parking.heed(faults);
   }
 
   /**
-   * A person lets the robot move again. The held command stays when the robot is where droop can
-   * have taken it; otherwise the command is where the robot is. A brake that is still under way
+   * A person lets the robot move again. A joint's held command stays when it is where droop can
+   * have taken it; otherwise the command is where the joint is. While samples do not agree on that,
+   * the start waits, and a decision is refused as of low quality. A brake that is still under way
    * goes on: nothing may jump.
    */
   rearm(state: StateView): void {
     assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     this.#pose.observe(state);
     if (!this.#limiter.atRest) return;
-    if (!this.#seeded ? !this.#pose.trusted : !this.#pose.possible) return;
+    this.#rearming = true;
+    this.#finishRearm(state);
+  }
+
+  #finishRearm(state: StateView): void {
+    if (!this.#rearming || !this.#pose.trusted) return;
+    this.#rearming = false;
+    const keeps = this.#isAtCommand;
     this.#safe.forget();
-    if (!this.#seeded || !this.#withinDroop(state)) this.#seed(state);
+    let isOff = !keeps;
+    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
+      const measured = !keeps || this.#isOffDroop(joint, state);
+      if (measured) isOff = true;
+      this.#startRad[joint] = measured ? state.positionRad[joint]! : this.#limiter.command[joint]!;
+    }
+    if (isOff) this.#seedAt(this.#startRad);
   }
 
   /** The actuators have no power: the command is where the robot is, so that none is waiting. */
   follow(state: StateView): void {
-    if (allFinite(state.positionRad)) this.#seed(state);
+    this.#limiter.stand();
+    if (this.#pose.trusted && allFinite(state.positionRad)) this.#seed(state);
   }
 
   /** Spends an approval: once, for its own tick. The sink asks; nobody else has a use for it. */
@@ -300,7 +347,11 @@ export class SafetyGate {
   }
 
   #seed(state: StateView): void {
-    this.#limiter.seed(state.positionRad);
+    this.#seedAt(state.positionRad);
+  }
+
+  #seedAt(positionRad: RadVec): void {
+    this.#limiter.seed(positionRad);
     this.#seeded = true;
     // Goal := present, for whoever builds on the command before the next approval.
     for (let joint = 0; joint < this.command.length; joint += 1) {
@@ -314,13 +365,15 @@ export class SafetyGate {
     return allFinite(state.positionRad);
   }
 
-  #withinDroop(state: StateView): boolean {
-    for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
-      if (this.#limits.isVelocity[joint] === 1) continue;
-      const sagRad = Math.abs(this.#limiter.command[joint]! - state.positionRad[joint]!);
-      if (sagRad > this.#droopRad[joint]!) return false;
-    }
-    return true;
+  /** There is a command, and servos have held the robot to it. */
+  get #isAtCommand(): boolean {
+    return this.#seeded && !this.#safe.released;
+  }
+
+  #isOffDroop(joint: number, state: StateView): boolean {
+    if (this.#limits.isVelocity[joint] === 1) return false;
+    const sagRad = Math.abs(this.#limiter.command[joint]! - state.positionRad[joint]!);
+    return sagRad > this.#droopRad[joint]!;
   }
 
   #arrived(values: CommandVec): boolean {
@@ -329,6 +382,10 @@ export class SafetyGate {
     }
     return true;
   }
+}
+
+function mayMove(mode: Mode): boolean {
+  return mode === Mode.Running || mode === Mode.Degraded;
 }
 
 /** The state says nothing reliable about where the robot is. */

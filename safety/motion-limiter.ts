@@ -21,10 +21,17 @@ import {
   easeInto,
   stopWayBound,
   taperFrom,
+  taperUpTo,
 } from "./stop-profile.ts";
 
 /** Halvings between the wanted change and the brake: the rest is a 4,096th of a jerk step. */
 const HALVINGS = 12;
+
+/**
+ * A command this near its target, as a share of a tick's way at full speed, was not limited: only a
+ * corner was rounded. Rows of 20 ms joined by straight lines have one at each row.
+ */
+const SMOOTH_STRIDE_SHARE = 0.2;
 
 export class MotionLimiter {
   /** The command, in each joint's own space. */
@@ -93,11 +100,21 @@ export class MotionLimiter {
     }
   }
 
+  /** Nothing moves any more, whatever the command was about to do: the actuators have no power. */
+  stand(): void {
+    this.strideRad.fill(0);
+    this.changeRad.fill(0);
+    this.#infeasible = false;
+    this.#goalKnown = false;
+    this.#chase.forget();
+  }
+
   /** One tick towards the target. Returns the bits of what had to be repaired. */
   follow(target: CommandVec, measuredRad: RadVec, measuredRadPerS: RadPerSVec): number {
     assert(target.length === this.#limits.jointCount, "one target per joint");
     let repairs = this.#setGoals(target);
     this.#infeasible = false;
+    this.#tool.begin(this.command);
     let broken = this.#brokenLimits(measuredRad);
     if (broken === 0 && this.#tool.isOn) broken = this.#brokenByTool();
     if (broken === 0) {
@@ -112,15 +129,27 @@ export class MotionLimiter {
         this.#goal,
         this.#feedRad,
       );
-      repairs |= broken | this.#tool.soften(this.#next, this.command, strideRad, changeRad);
+      repairs |= broken | this.#tool.soften(this.#next, strideRad, changeRad);
       repairs |= this.#bound(measuredRad, measuredRadPerS);
-      repairs |= this.#tool.limit(this.#next, this.command, strideRad, changeRad);
-
+      repairs |= this.#tool.limit(this.#next, strideRad, changeRad);
       if (this.#infeasible) this.#brakeAll();
       this.#move();
     }
     this.#goalKnown = true;
     return repairs;
+  }
+
+  /** Only acceleration and jerk asked for more, and every command is as good as at its target. */
+  onlySmooths(repairs: number): boolean {
+    if (repairs === 0 || (repairs & ~(RepairBit.Acceleration | RepairBit.Jerk)) !== 0) return false;
+    const { isVelocity, jointCount, periodS, strideRadMax } = this.#limits;
+    for (let joint = 0; joint < jointCount; joint += 1) {
+      const most = SMOOTH_STRIDE_SHARE * strideRadMax[joint]!;
+      const unit = isVelocity[joint] === 1 ? periodS : 1;
+      const offRad = unit * (this.#target[joint]! - this.command[joint]!);
+      if (Math.abs(offRad) > most) return false;
+    }
+    return true;
   }
 
   /**
@@ -131,12 +160,13 @@ export class MotionLimiter {
     const { motionChangeRadMax, stopJerkRad } = this.#limits;
     assert(measuredRad.length === this.#next.length, "one measured position per joint");
     this.#infeasible = false;
+    this.#tool.begin(this.command);
     easeInto(this.#next, this.strideRad, this.changeRad, motionChangeRadMax, stopJerkRad);
     for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
       const change = this.#withinStop(joint, this.#next[joint]!);
       this.#next[joint] = this.#viable(joint, change, measuredRad[joint]!);
     }
-    this.#tool.limit(this.#next, this.command, this.strideRad, this.changeRad);
+    this.#tool.limit(this.#next, this.strideRad, this.changeRad);
     this.#move();
     this.#goalKnown = false;
     this.#chase.forget();
@@ -231,7 +261,7 @@ export class MotionLimiter {
     for (let joint = 0; joint < this.#limits.jointCount; joint += 1) {
       this.#next[joint] = this.#strideTo(joint) - this.strideRad[joint]!;
     }
-    return this.#tool.brokenBy(this.#next, this.command, this.strideRad);
+    return this.#tool.brokenBy(this.#next, this.strideRad);
   }
 
   #land(): void {
@@ -276,11 +306,12 @@ export class MotionLimiter {
     const stride = this.strideRad[joint]!;
     const up = max - stride;
     const down = max + stride;
-    return clamp(
-      changeRad,
-      down >= 0 ? -taperFrom(down, jerk) : -down,
-      up >= 0 ? taperFrom(up, jerk) : up,
-    );
+    if (up >= 0 && down >= 0) {
+      return changeRad > 0 ? taperUpTo(changeRad, up, jerk) : -taperUpTo(-changeRad, down, jerk);
+    }
+    return up < 0
+      ? clamp(changeRad, -taperFrom(down, jerk), up)
+      : clamp(changeRad, -down, taperFrom(up, jerk));
   }
 
   /**
@@ -347,6 +378,8 @@ export class MotionLimiter {
     if (!this.#fits(joint, brake, measuredRad, this.#limits.strideRadMax[joint]!)) {
       this.#infeasible = true;
     }
+    const near = this.#nearWall(joint, changeRad, brake);
+    if (near !== brake && this.#fits(joint, near, measuredRad, 0)) return near;
     let good = brake;
     let bad = changeRad;
     for (let count = 0; count < HALVINGS; count += 1) {
@@ -355,6 +388,27 @@ export class MotionLimiter {
       else bad = middle;
     }
     return good;
+  }
+
+  /** Where a stop at the wall would be, for a joint that comes to it in the plainest way. */
+  #nearWall(joint: number, changeRad: number, brakeRad: number): number {
+    const { isVelocity, positionRadMax, positionRadMin } = this.#limits;
+    if (isVelocity[joint] === 1) return brakeRad;
+    const side = changeRad > brakeRad ? 1 : -1;
+    const from = this.command[joint]!;
+    const roomRad = side > 0 ? positionRadMax[joint]! - from : from - positionRadMin[joint]!;
+    return (
+      side *
+      this.#chase.nearest(
+        roomRad,
+        side * this.strideRad[joint]!,
+        side * this.changeRad[joint]!,
+        side * brakeRad,
+        side * changeRad,
+        this.#limits.stopChangeRadMax[joint]!,
+        this.#limits.stopJerkRad[joint]!,
+      )
+    );
   }
 
   /**

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { CommandKind } from "../runtime/contracts/command.ts";
+import { Mode } from "../runtime/contracts/mode.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import { testJoint, testProfile, testState } from "./fixture.ts";
 import { GateBench } from "./gate-bench.ts";
@@ -51,6 +52,30 @@ test("a pose outside the joint's range by more than droop, or no number, is neve
   expect(verdicts([Number.NaN, Number.NaN, Number.NaN]).at(-1)).toBe(false);
 });
 
+test("a joint's range and its reach are believed up to their very edge, and no further", () => {
+  const slack = 0.08 + 0.02;
+  for (const edge of [1 + slack, -1 - slack]) {
+    expect(verdicts([edge, edge, edge]).at(-1)).toBe(true);
+    const outside = edge * (1 + 1e-9);
+    expect(verdicts([outside, outside, outside]).at(-1)).toBe(false);
+  }
+  const step = 1.25 * 3 * 0.005 + 0.02;
+  expect(verdicts([0, step, step]).at(-1)).toBe(true);
+});
+
+test("no pose is possible before there was one, nor one that is no number", () => {
+  const profile = testProfile([joint], { supervisor: { ...supervisor, startsIn: "Running" } });
+  const check = new PoseCheck(profile, new JointLimits(profile));
+  expect([check.possible, check.trusted]).toEqual([false, false]);
+  const state = testState(profile, [0]);
+  for (const [index, rad] of [Number.NaN, Infinity, -Infinity].entries()) {
+    state.positionRad[0] = rad;
+    state.record[StateSlot.stampNs] = 1 + index;
+    check.observe(state);
+    expect([rad, check.possible, check.trusted]).toEqual([rad, false, false]);
+  }
+});
+
 test("a gate that begins in STARTING holds nothing until the samples agree", () => {
   const bench = new GateBench([joint], { supervisor });
   const held: number[] = [];
@@ -79,5 +104,33 @@ test("a re-arm never begins where no robot can be: what was held is kept", () =>
   bench.measure(7).gate.rearm(bench.state);
   expect(bench.hold()).toEqual([0.3]);
   bench.measure(-0.5).gate.rearm(bench.state);
-  expect(bench.hold()).toEqual([-0.5]);
+  expect(bench.hold()).toEqual([0.3]);
+  expect(bench.measure(-0.5).hold()).toEqual([0.3]);
+  expect(bench.measure(-0.5).hold()).toEqual([-0.5]);
+});
+
+test("one wrong reading in the tick of a re-arm is no command: the start waits for three", () => {
+  const bench = new GateBench([joint], { supervisor });
+  for (let tick = 0; tick < 5; tick += 1) bench.measure(0.3).hold();
+  bench.measure(-0.4).gate.rearm(bench.state);
+  expect(bench.hold()).toEqual([0.3]);
+  const seen = [0.3, 0.3, 0.3].map((rad) => {
+    const reason = bench.measure(rad).takeOver(0.35).judge();
+    return [reason, ...bench.hold(reason)];
+  });
+  const { LowQuality, Ok } = Reason;
+  expect(seen).toEqual([
+    [LowQuality, 0.3],
+    [LowQuality, 0.3],
+    [Ok, 0.3],
+  ]);
+});
+
+test("a start that waits is forgotten by a stop: what is held stays", () => {
+  const bench = new GateBench([joint], { supervisor });
+  for (let tick = 0; tick < 5; tick += 1) bench.measure(0.3).hold();
+  bench.measure(-0.4).gate.rearm(bench.state);
+  const { gate, nowNs, state, tick } = bench;
+  bench.spend(gate.approveSafe(state, Reason.Stop, tick, nowNs, Mode.SafeStop));
+  for (let ticks = 0; ticks < 5; ticks += 1) expect(bench.measure(-0.4).hold()).toEqual([0.3]);
 });

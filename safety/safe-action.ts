@@ -3,7 +3,8 @@
 // says for the present mode.
 //
 // An action that needs to see has a fallback for when it is blind: return_home holds, sit lets go,
-// land goes on down for as long as the way takes. What has let go stays so until a start.
+// land goes on down for as long as the way takes. What has let go stays so until a start. A person
+// may have the robot parked instead, in any stopped mode.
 
 import { assert } from "../runtime/contracts/assert.ts";
 import { CommandKind } from "../runtime/contracts/command.ts";
@@ -14,6 +15,7 @@ import { commandVec } from "../runtime/contracts/units.ts";
 import type { CommandVec } from "../runtime/contracts/units.ts";
 import type { JointLimits } from "./limits.ts";
 import type { MotionLimiter } from "./motion-limiter.ts";
+import { Parking } from "./parking.ts";
 
 /** A robot this near to the ground has landed: its rotors would only drag it about. */
 const LANDED_RAD = 0.02;
@@ -30,6 +32,7 @@ const kinds: Readonly<Record<SafeActionKind, CommandKind>> = {
 };
 
 export class SafeAction {
+  readonly parking: Parking;
   readonly #limits: JointLimits;
   /** The action of each mode, by its code. */
   readonly #kinds: Uint8Array;
@@ -45,6 +48,7 @@ export class SafeAction {
   #kind: number = CommandKind.Hold;
   #rested = false;
   #released = false;
+  #parks = false;
   /** Ticks of the action since the robot came to rest. */
   #ticks = 0;
   /** Ticks that a landing still takes, when nobody can see the ground. */
@@ -55,6 +59,7 @@ export class SafeAction {
     const { joints, land, safeActions, sitNs } = profile;
     const { degraded, latch, stop } = safeActions;
     this.#limits = limits;
+    this.parking = new Parking(profile, limits);
     this.#kinds = new Uint8Array(Object.keys(Mode).length).fill(CommandKind.Hold);
     this.#kinds[Mode.Running] = kinds[degraded];
     this.#kinds[Mode.Degraded] = kinds[degraded];
@@ -80,22 +85,41 @@ export class SafeAction {
     return this.#rested && (this.#released || this.#kind <= CommandKind.ZeroTorque);
   }
 
+  /** It has let go: where the robot is, only gravity and hands decide. */
+  get released(): boolean {
+    return this.#released;
+  }
+
+  /** It is on its way to the rest pose. */
+  get parks(): boolean {
+    return this.#parks;
+  }
+
   /** The robot moves by a decision, or a person has started it: the next action begins anew. */
   forget(): void {
-    this.#rested = false;
+    this.parking.end();
     this.#released = false;
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#rested = false;
     this.#ticks = 0;
   }
 
   /** One tick. Returns the kind of the command that the limiter then holds. */
   step(limiter: MotionLimiter, state: StateView, mode: Mode, sees: boolean): CommandKind {
+    this.#parks = false;
     if (this.#released) {
       limiter.brake();
       return CommandKind.ZeroTorque;
     }
-    const kind = this.#kinds[mode]!;
-    if (kind !== this.#kind) this.forget();
+    const { parking } = this;
+    if (mode !== Mode.SafeStop && mode !== Mode.FaultLatched) parking.end();
+    const kind = parking.isOn ? CommandKind.Park : this.#kinds[mode]!;
+    if (kind !== this.#kind) this.#begin();
     this.#kind = kind;
+    parking.count();
     if (!this.#rested) {
       limiter.brake();
       this.#rested = limiter.atRest;
@@ -104,12 +128,20 @@ export class SafeAction {
       return kind === CommandKind.Hold ? CommandKind.Hold : CommandKind.Brake;
     }
     this.#ticks += 1;
+    if (kind === CommandKind.Park) return this.#park(limiter, state, sees);
     if (kind === CommandKind.Sit) return this.#sit(limiter, state, sees);
     if (kind === CommandKind.Land) return this.#land(limiter, state, sees);
     if (kind === CommandKind.ReturnHome) return this.#goHome(limiter, state, sees);
     limiter.brake();
     if (kind === CommandKind.ZeroTorque) this.#released = true;
     return kind as CommandKind;
+  }
+
+  #park(limiter: MotionLimiter, state: StateView, sees: boolean): CommandKind {
+    const kind = this.parking.step(limiter, state, sees);
+    if (kind === CommandKind.ZeroTorque) return this.#letGo(limiter);
+    this.#parks = kind === CommandKind.Park;
+    return kind;
   }
 
   /** To the rest pose, evenly over the profile's time; then it lets go. */

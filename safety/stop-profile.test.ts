@@ -3,7 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
-import { StopProfile, brakeChange, stopWayBound, taperFrom } from "./stop-profile.ts";
+import { StopProfile, brakeChange, stopWayBound, taperFrom, taperUpTo } from "./stop-profile.ts";
 
 /** Where the brake leads, one step after another. */
 function walk(stride: number, change: number, max: number, jerk: number) {
@@ -52,6 +52,35 @@ test("a taper adds up to its sum, and a little more would not", () => {
     expect(total(first * 1.000_001)).toBeGreaterThan(sum);
   }
   expect(taperFrom(0, 0.1)).toBe(0);
+});
+
+test("a taper up to a limit is the lower of the two, also where they are as good as equal", () => {
+  const random = new SeededRandom(4);
+  for (let round = 0; round < 20_000; round += 1) {
+    const sum = 10 ** (random.next() * 9 - 7);
+    const shrink = 10 ** (random.next() * 4 - 4);
+    const taper = taperFrom(sum, shrink);
+    for (const most of [taper * 2 * random.next(), taper * (1 + 1e-6), taper * (1 - 1e-6)]) {
+      expect(taperUpTo(most, sum, shrink)).toBe(Math.min(most, taper));
+    }
+  }
+});
+
+test("no stop reaches beyond its bound, also one that begins with too much of a change", () => {
+  const random = new SeededRandom(5);
+  const stop = new StopProfile();
+  let nearest = 0;
+  for (let round = 0; round < 200_000; round += 1) {
+    const { change, jerk, max, stride } = drawn(random);
+    const first = round % 4 === 0 ? 2 * change : round % 4 === 1 ? 0 : change;
+    stop.trace(stride, first, max, jerk);
+    const bound = stopWayBound(stride, first, max, jerk);
+    const most = Math.max(stop.mostRad, -stop.leastRad);
+    expect(most).toBeLessThanOrEqual(bound);
+    nearest = Math.max(nearest, most / bound);
+  }
+  // A bound that nothing comes near saves nothing.
+  expect(nearest).toBeGreaterThan(0.9);
 });
 
 test("a brake keeps its limits and ends at rest, wherever it begins", () => {

@@ -17,6 +17,17 @@ export function taperFrom(sum: number, shrink: number): number {
   return (sum + (shrink * steps * (steps + 1)) / 2) / (steps + 1);
 }
 
+/** The lower of the two, `most` being positive. Costs a root only where the taper may be it. */
+export function taperUpTo(most: number, sum: number, shrink: number): number {
+  return outlasts(most, sum, shrink) ? most : Math.min(most, taperFrom(sum, shrink));
+}
+
+/** Steps from `first` on add up to no more than `sum`, for sure: they are below this parabola. */
+function outlasts(first: number, sum: number, shrink: number): boolean {
+  const beyond = first + shrink / 2;
+  return beyond * beyond <= 2 * shrink * sum;
+}
+
 /** How many steps follow the first of that taper. */
 function taperSteps(sum: number, shrink: number): number {
   return Math.floor((Math.sqrt(1 + (8 * sum) / shrink) - 1) / 2);
@@ -41,8 +52,8 @@ export function brakeChange(
   jerkRad: number,
 ): number {
   let wanted = 0;
-  if (strideRad > 0) wanted = -Math.min(changeRadMax, taperFrom(strideRad, jerkRad));
-  if (strideRad < 0) wanted = Math.min(changeRadMax, taperFrom(-strideRad, jerkRad));
+  if (strideRad > 0) wanted = -taperUpTo(changeRadMax, strideRad, jerkRad);
+  if (strideRad < 0) wanted = taperUpTo(changeRadMax, -strideRad, jerkRad);
   return clamp(wanted, changeRad - jerkRad, changeRad + jerkRad);
 }
 
@@ -58,7 +69,7 @@ export function easeInto(
   for (let joint = 0; joint < out.length; joint += 1) {
     const stride = Math.abs(strideRad[joint]!);
     if (stride === 0) continue;
-    const most = Math.min(changeRadMax[joint]!, taperFrom(stride, jerkRad[joint]!));
+    const most = taperUpTo(changeRadMax[joint]!, stride, jerkRad[joint]!);
     if (share * stride > most) share = most / stride;
   }
   let part = 1;
@@ -88,14 +99,23 @@ export class StopProfile {
       if (stride === 0 && change === 0) return this.endRad;
       const side = stride < 0 ? -1 : 1;
       const speed = stride * side;
-      const steps = taperSteps(speed, jerkRad);
+      // Harder by a whole jerk is still not hard enough: most ticks of a stop, and no root.
+      const harder = jerkRad - side * change;
+      if (harder <= 0 || (harder < changeRadMax && outlasts(harder, speed, jerkRad))) {
+        change -= side * jerkRad;
+        stride += change;
+        this.#go(stride);
+        continue;
+      }
+      const isLong = outlasts(changeRadMax, speed, jerkRad);
+      const steps = isLong ? 0 : taperSteps(speed, jerkRad);
       const taper = (speed + (jerkRad * steps * (steps + 1)) / 2) / (steps + 1);
-      const wanted = -side * Math.min(changeRadMax, taper);
+      const wanted = -side * (isLong ? changeRadMax : Math.min(changeRadMax, taper));
       if (Math.abs(wanted - change) > jerkRad) {
         change += wanted > change ? jerkRad : -jerkRad;
         stride += change;
         this.#go(stride);
-      } else if (taper <= changeRadMax) {
+      } else if (!isLong && taper <= changeRadMax) {
         this.#go(side * taperWay(taper, steps, jerkRad));
         return this.endRad;
       } else {
@@ -129,7 +149,11 @@ function taperWay(first: number, steps: number, jerkRad: number): number {
   return (first * pairs) / 2 - (jerkRad * pairs * (2 * steps + 1)) / 6;
 }
 
-/** No stop from here reaches farther, to either side. Costs no root and no loop. */
+/**
+ * No stop from here reaches farther, to either side. Costs no root and no loop. From its highest
+ * speed a stop takes `peak / max + max / jerk` ticks and half of that is its mean way; before it
+ * come the ticks that ease the present change off, and whole ticks add less than two.
+ */
 export function stopWayBound(
   strideRad: number,
   changeRad: number,
@@ -137,9 +161,8 @@ export function stopWayBound(
   jerkRad: number,
 ): number {
   const change = Math.abs(changeRad);
-  const fastest = Math.abs(strideRad) + change * (change / jerkRad + 1);
-  const ramps = (change + 2 * changeRadMax) / jerkRad + 4;
-  return fastest * (ramps + fastest / (2 * changeRadMax));
+  const peak = Math.abs(strideRad) + (change * change) / (2 * jerkRad);
+  return peak * ((change + changeRadMax / 2) / jerkRad + 2 + peak / (2 * changeRadMax));
 }
 
 export function clamp(value: number, min: number, max: number): number {

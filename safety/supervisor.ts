@@ -12,7 +12,8 @@ import { Reason } from "../runtime/contracts/reason.ts";
 import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
-import { countsAtRest, FAULT_COUNT, Fault, faultMask, faultOfReason, faultRows } from "./faults.ts";
+import { countsAtRest, disobedienceMask, FAULT_COUNT, Fault, faultMask } from "./faults.ts";
+import { faultOfReason, faultRows } from "./faults.ts";
 import type { FaultRow } from "./faults.ts";
 import { CUE_COUNT, Cue, nextMode } from "./supervisor-table.ts";
 
@@ -151,6 +152,11 @@ export class Supervisor {
     return this.#latchedBy;
   }
 
+  /** Latched by a fault that says that the robot doesn't do what it is told. */
+  get wantsCut(): boolean {
+    return this.#latchedBy !== NO_FAULT && (disobedienceMask & (1 << this.#latchedBy)) !== 0;
+  }
+
   /** How long a fault has lasted in this phase, less what was forgiven. */
   heldNs(fault: Fault): number {
     assert(fault >= 0 && fault < FAULT_COUNT, "the fault has a row");
@@ -172,9 +178,9 @@ export class Supervisor {
 
   /** Takes an edge for the next step. A stop is known at once, so this tick's reason can be it. */
   cue(cue: OperatorCue, nowNs: Instant): void {
-    assert(cue >= OperatorCue.None && cue <= OperatorCue.MainSlow, "the cue is known");
+    assert(cue >= OperatorCue.None && cue <= OperatorCue.Park, "the cue is known");
     assert(!this.#stepped || nowNs >= this.#nowNs, "a cue comes after the last step");
-    if (cue === OperatorCue.Stop || cue === OperatorCue.Shutdown) {
+    if (cue === OperatorCue.Stop || cue === OperatorCue.Shutdown || cue === OperatorCue.Park) {
       this.#stopEdge = true;
       this.raise(Fault.OperatorStop);
     } else if (cue === OperatorCue.Reset) this.#resetEdge = true;

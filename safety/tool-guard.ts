@@ -8,8 +8,7 @@
 import { assert } from "../runtime/contracts/assert.ts";
 import { RepairBit } from "../runtime/contracts/command.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
-import { Chain } from "../runtime/kinematics/chain.ts";
-import { POSE_SLOTS } from "../runtime/kinematics/pose.ts";
+import { ToolPoint } from "../runtime/kinematics/tool-point.ts";
 import type { JointLimits } from "./limits.ts";
 import { StopProfile, brakeChange, easeInto, taperRest } from "./stop-profile.ts";
 
@@ -21,30 +20,57 @@ const SOFT_SHARE = 0.92;
 const SOFT_WALL_M = 0.003;
 /** Rounding of a pose: a micrometre is nothing to a tool. */
 const ROUNDING_M = 1e-6;
-/** Halvings between the wanted step and the brake. */
-const HALVINGS = 8;
+/** The search between the wanted step and the brake ends after so many tries. */
+const TRIES_MAX = 8;
+/** And earlier, at a step that leaves unused no more than this share of what lies between them. */
+const UNUSED_SHARE = 1 / 128;
+
+/** What is kept: by motion a little early, by a stop at the limit itself. */
+type Stage = {
+  readonly changeRadMax: Float64Array;
+  readonly jerkRad: Float64Array;
+  readonly speedShare: number;
+  readonly wallM: number;
+};
 
 export class ToolGuard {
   readonly #limits: JointLimits;
-  readonly #chain: Chain;
-  readonly #stop = new StopProfile();
+  readonly #motion: Stage;
+  readonly #stop: Stage;
+  readonly #profile = new StopProfile();
+  /** Joints that move the tool. */
+  readonly #path: Int32Array;
+  readonly #soon: ToolPoint;
+  readonly #end: ToolPoint;
   readonly #hasBox: boolean;
   readonly #minM = new Float64Array(3);
   readonly #maxM = new Float64Array(3);
   readonly #ownStrideMMax: number;
   readonly #reducedStrideMMax: number;
   #strideMMax: number;
-  readonly #pose = new Float64Array(POSE_SLOTS);
-  readonly #from = new Float64Array(POSE_SLOTS);
-  readonly #at: Float64Array;
+  /** Where the command has the joints, and the tool. */
+  readonly #fromRad: Float64Array;
+  readonly #fromM = new Float64Array(3);
+  readonly #atRad: Float64Array;
+  readonly #atM = new Float64Array(3);
   readonly #wanted: Float64Array;
   readonly #brake: Float64Array;
 
   /** Set-up only. */
   constructor(profile: RobotProfile, limits: JointLimits) {
     const { toolSpeedMPerSMax, workspace } = profile.gate;
+    const { jointCount, motionChangeRadMax, motionJerkRad, stopChangeRadMax, stopJerkRad } = limits;
     this.#limits = limits;
-    this.#chain = new Chain(profile);
+    this.#motion = {
+      changeRadMax: motionChangeRadMax,
+      jerkRad: motionJerkRad,
+      speedShare: SOFT_SHARE,
+      wallM: SOFT_WALL_M,
+    };
+    this.#stop = { changeRadMax: stopChangeRadMax, jerkRad: stopJerkRad, speedShare: 1, wallM: 0 };
+    this.#soon = new ToolPoint(profile);
+    this.#end = new ToolPoint(profile);
+    this.#path = this.#soon.path;
     this.#hasBox = workspace !== undefined;
     if (workspace !== undefined) {
       this.#minM.set(workspace.minM);
@@ -58,9 +84,10 @@ export class ToolGuard {
     this.#ownStrideMMax = ownMPerS * limits.periodS;
     this.#reducedStrideMMax = Math.min(ownMPerS, REDUCED_TOOL_M_PER_S) * limits.periodS;
     this.#strideMMax = this.#ownStrideMMax;
-    this.#at = new Float64Array(limits.jointCount);
-    this.#wanted = new Float64Array(limits.jointCount);
-    this.#brake = new Float64Array(limits.jointCount);
+    this.#fromRad = new Float64Array(jointCount);
+    this.#atRad = new Float64Array(jointCount);
+    this.#wanted = new Float64Array(jointCount);
+    this.#brake = new Float64Array(jointCount);
   }
 
   /** There is something to keep. */
@@ -73,19 +100,21 @@ export class ToolGuard {
     this.#strideMMax = isReduced ? this.#reducedStrideMMax : this.#ownStrideMMax;
   }
 
+  /** The tick's step begins at this command: for every question until the next call. */
+  begin(command: Float64Array): void {
+    if (!this.isOn) return;
+    const { isVelocity } = this.#limits;
+    for (let joint = 0; joint < command.length; joint += 1) {
+      this.#fromRad[joint] = isVelocity[joint] === 1 ? 0 : command[joint]!;
+    }
+    this.#soon.placeInto(this.#fromM, this.#fromRad);
+  }
+
   /** The bits of what these changes, one per joint, would break; motion keeps a little distance. */
-  brokenBy(next: Float64Array, command: Float64Array, strideRad: Float64Array): number {
+  brokenBy(next: Float64Array, strideRad: Float64Array): number {
     let broken = 0;
-    const { motionJerkRad } = this.#limits;
-    if (!this.#isSlow(next, command, strideRad, motionJerkRad, SOFT_SHARE)) {
-      broken |= RepairBit.Velocity;
-    }
-    const { motionChangeRadMax } = this.#limits;
-    if (
-      !this.#endsInside(next, command, strideRad, motionChangeRadMax, motionJerkRad, SOFT_WALL_M)
-    ) {
-      broken |= RepairBit.Workspace;
-    }
+    if (this.#tooFastM(next, strideRad, this.#motion) > 0) broken |= RepairBit.Velocity;
+    if (this.#outsideM(next, strideRad, this.#motion) > 0) broken |= RepairBit.Workspace;
     return broken;
   }
 
@@ -93,148 +122,131 @@ export class ToolGuard {
    * Takes back as much of these changes as it must, in the direction they have: as the limits of
    * motion allow, and where that is not enough those of a stop. Returns the bits.
    */
-  soften(
-    next: Float64Array,
-    command: Float64Array,
-    strideRad: Float64Array,
-    changeRad: Float64Array,
-  ): number {
+  soften(next: Float64Array, strideRad: Float64Array, changeRad: Float64Array): number {
     if (!this.isOn) return 0;
-    const { motionChangeRadMax, motionJerkRad, stopChangeRadMax, stopJerkRad } = this.#limits;
-    const broken = this.brokenBy(next, command, strideRad);
+    const broken = this.brokenBy(next, strideRad);
     if (broken === 0) return 0;
-    easeInto(this.#brake, strideRad, changeRad, motionChangeRadMax, motionJerkRad);
-    this.#takeBack(
-      next,
-      command,
-      strideRad,
-      motionChangeRadMax,
-      motionJerkRad,
-      SOFT_SHARE,
-      SOFT_WALL_M,
-    );
-    if (this.#keeps(next, command, strideRad, stopChangeRadMax, stopJerkRad, 1, 0)) return broken;
-    easeInto(this.#brake, strideRad, changeRad, stopChangeRadMax, stopJerkRad);
-    this.#takeBack(next, command, strideRad, stopChangeRadMax, stopJerkRad, 1, 0);
+    this.#ease(next, strideRad, changeRad, this.#motion);
+    this.#ease(next, strideRad, changeRad, this.#stop);
     return broken;
   }
 
+  #ease(next: Float64Array, strideRad: Float64Array, changeRad: Float64Array, stage: Stage): void {
+    const overM = this.#overM(next, strideRad, stage);
+    if (overM <= 0) return;
+    easeInto(this.#brake, strideRad, changeRad, stage.changeRadMax, stage.jerkRad);
+    this.#takeBack(next, strideRad, stage, overM);
+  }
+
   /** Brakes what has become too fast since: each joint as hard as it may. Returns the bits. */
-  limit(
-    next: Float64Array,
-    command: Float64Array,
-    strideRad: Float64Array,
-    changeRad: Float64Array,
-  ): number {
+  limit(next: Float64Array, strideRad: Float64Array, changeRad: Float64Array): number {
     if (!this.isOn) return 0;
-    const { stopChangeRadMax, stopJerkRad } = this.#limits;
-    const isSlow = this.#isSlow(next, command, strideRad, stopJerkRad, 1);
-    if (isSlow && this.#endsInside(next, command, strideRad, stopChangeRadMax, stopJerkRad, 0)) {
-      return 0;
-    }
+    const { changeRadMax, jerkRad } = this.#stop;
+    const tooFastM = this.#tooFastM(next, strideRad, this.#stop);
+    const overM = Math.max(tooFastM, this.#outsideM(next, strideRad, this.#stop));
+    if (overM <= 0) return 0;
     for (let joint = 0; joint < next.length; joint += 1) {
       const stride = strideRad[joint]!;
       const change = changeRad[joint]!;
-      const most = stopChangeRadMax[joint]!;
-      this.#brake[joint] = brakeChange(stride, change, most, stopJerkRad[joint]!);
+      this.#brake[joint] = brakeChange(stride, change, changeRadMax[joint]!, jerkRad[joint]!);
     }
-    this.#takeBack(next, command, strideRad, stopChangeRadMax, stopJerkRad, 1, 0);
-    return isSlow ? RepairBit.Workspace : RepairBit.Velocity;
+    this.#takeBack(next, strideRad, this.#stop, overM);
+    return tooFastM > 0 ? RepairBit.Velocity : RepairBit.Workspace;
   }
 
-  /** Halves between the wanted changes and the brake, which stands when nothing else is allowed. */
-  #takeBack(
-    next: Float64Array,
-    command: Float64Array,
-    strideRad: Float64Array,
-    changeRadMax: Float64Array,
-    jerkRad: Float64Array,
-    speedShare: number,
-    wallM: number,
-  ): void {
+  /**
+   * From the wanted changes, by which the tool is `overM` over, towards the brake: the first that
+   * keeps the limits and wastes little of them. The brake stands when it is over them itself.
+   */
+  #takeBack(next: Float64Array, strideRad: Float64Array, stage: Stage, overM: number): void {
     this.#wanted.set(next);
-    let good = 0;
-    let bad = 1;
-    for (let count = 0; count <= HALVINGS; count += 1) {
-      const share = count === HALVINGS ? good : (good + bad) / 2;
-      for (let joint = 0; joint < next.length; joint += 1) {
-        const brake = this.#brake[joint]!;
-        next[joint] = brake + share * (this.#wanted[joint]! - brake);
+    let low = 0;
+    let lowM = this.#tryShare(next, strideRad, stage, 0);
+    if (lowM > 0) return;
+    let high = 1;
+    let highM = overM;
+    const unusedM = (highM - lowM) * UNUSED_SHARE;
+    let share = 0;
+    let kept = 0;
+    // Regula falsi towards the middle of what is close enough; an end that stays weighs half.
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      share = low + ((high - low) * (-unusedM / 2 - lowM)) / (highM - lowM);
+      const triedM = this.#tryShare(next, strideRad, stage, share);
+      if (triedM <= 0 && triedM >= -unusedM) return;
+      if (triedM > 0) {
+        high = share;
+        highM = triedM;
+        if (kept === 1) lowM /= 2;
+        kept = 1;
+      } else {
+        low = share;
+        lowM = triedM;
+        if (kept === -1) highM /= 2;
+        kept = -1;
       }
-      if (count === HALVINGS) return;
-      if (this.#keeps(next, command, strideRad, changeRadMax, jerkRad, speedShare, wallM))
-        good = share;
-      else bad = share;
+    }
+    if (share !== low) this.#blend(next, low);
+  }
+
+  #tryShare(next: Float64Array, strideRad: Float64Array, stage: Stage, share: number): number {
+    this.#blend(next, share);
+    return this.#overM(next, strideRad, stage);
+  }
+
+  /** 0 is the brake, 1 what was wanted. */
+  #blend(next: Float64Array, share: number): void {
+    for (let joint = 0; joint < next.length; joint += 1) {
+      const brake = this.#brake[joint]!;
+      next[joint] = brake + share * (this.#wanted[joint]! - brake);
     }
   }
 
-  #keeps(
-    next: Float64Array,
-    command: Float64Array,
-    strideRad: Float64Array,
-    changeRadMax: Float64Array,
-    jerkRad: Float64Array,
-    speedShare: number,
-    wallM: number,
-  ): boolean {
-    if (!this.#isSlow(next, command, strideRad, jerkRad, speedShare)) return false;
-    return this.#endsInside(next, command, strideRad, changeRadMax, jerkRad, wallM);
+  /** By how much these changes break a limit; not above zero when they break none. */
+  #overM(next: Float64Array, strideRad: Float64Array, stage: Stage): number {
+    const tooFastM = this.#tooFastM(next, strideRad, stage);
+    return Math.max(tooFastM, this.#outsideM(next, strideRad, stage));
   }
 
-  /** The tool stays below the speed, also when the joints have eased their acceleration off. */
-  #isSlow(
-    next: Float64Array,
-    command: Float64Array,
-    strideRad: Float64Array,
-    jerkRad: Float64Array,
-    share: number,
-  ): boolean {
-    if (this.#strideMMax === Number.POSITIVE_INFINITY) return true;
-    const { isVelocity } = this.#limits;
-    for (let joint = 0; joint < next.length; joint += 1) {
-      this.#at[joint] = isVelocity[joint] === 1 ? 0 : command[joint]!;
-    }
-    this.#chain.forwardInto(this.#from, this.#at);
-    for (let joint = 0; joint < next.length; joint += 1) {
+  /** How far too far the tool goes in a tick, also when its joints have eased their change off. */
+  #tooFastM(next: Float64Array, strideRad: Float64Array, stage: Stage): number {
+    if (this.#strideMMax === Number.POSITIVE_INFINITY) return Number.NEGATIVE_INFINITY;
+    const path = this.#path;
+    for (let link = 0; link < path.length; link += 1) {
+      const joint = path[link]!;
       const change = next[joint]!;
       const stride = strideRad[joint]! + change;
-      const gain = stride * change > 0 ? taperRest(Math.abs(change), jerkRad[joint]!) : 0;
-      this.#at[joint] = this.#at[joint]! + stride + (stride < 0 ? -gain : gain);
+      const rest = stride * change > 0 ? taperRest(Math.abs(change), stage.jerkRad[joint]!) : 0;
+      this.#atRad[joint] = this.#fromRad[joint]! + stride + (stride < 0 ? -rest : rest);
     }
-    this.#chain.forwardInto(this.#pose, this.#at);
-    return this.#distanceM() <= share * this.#strideMMax + ROUNDING_M * this.#limits.periodS;
+    this.#soon.placeInto(this.#atM, this.#atRad);
+    const x = this.#atM[0]! - this.#fromM[0]!;
+    const y = this.#atM[1]! - this.#fromM[1]!;
+    const z = this.#atM[2]! - this.#fromM[2]!;
+    const goneM = Math.sqrt(x * x + y * y + z * z);
+    return goneM - stage.speedShare * this.#strideMMax - ROUNDING_M * this.#limits.periodS;
   }
 
-  #distanceM(): number {
-    const x = this.#pose[0]! - this.#from[0]!;
-    const y = this.#pose[1]! - this.#from[1]!;
-    const z = this.#pose[2]! - this.#from[2]!;
-    return Math.sqrt(x * x + y * y + z * z);
-  }
-
-  /** A stop ends inside the box; a tool that is outside comes no further out. */
-  #endsInside(
-    next: Float64Array,
-    command: Float64Array,
-    strideRad: Float64Array,
-    changeRadMax: Float64Array,
-    jerkRad: Float64Array,
-    wallM: number,
-  ): boolean {
-    if (!this.#hasBox) return true;
-    this.#chain.forwardInto(this.#from, command);
-    for (let joint = 0; joint < next.length; joint += 1) {
-      const stride = strideRad[joint]! + next[joint]!;
-      const way = this.#stop.trace(stride, next[joint]!, changeRadMax[joint]!, jerkRad[joint]!);
-      this.#at[joint] = command[joint]! + stride + way;
+  /** How far outside the box a stop ends; a tool that is outside comes no further out. */
+  #outsideM(next: Float64Array, strideRad: Float64Array, stage: Stage): number {
+    if (!this.#hasBox) return Number.NEGATIVE_INFINITY;
+    const { changeRadMax, jerkRad } = stage;
+    const path = this.#path;
+    for (let link = 0; link < path.length; link += 1) {
+      const joint = path[link]!;
+      const change = next[joint]!;
+      const stride = strideRad[joint]! + change;
+      const way = this.#profile.trace(stride, change, changeRadMax[joint]!, jerkRad[joint]!);
+      this.#atRad[joint] = this.#fromRad[joint]! + stride + way;
     }
-    this.#chain.forwardInto(this.#pose, this.#at);
+    this.#end.placeInto(this.#atM, this.#atRad);
+    let outsideM = Number.NEGATIVE_INFINITY;
     for (let axis = 0; axis < 3; axis += 1) {
-      const now = this.#from[axis]!;
-      const end = this.#pose[axis]!;
-      if (end > Math.max(now, this.#maxM[axis]! - wallM) + ROUNDING_M) return false;
-      if (end < Math.min(now, this.#minM[axis]! + wallM) - ROUNDING_M) return false;
+      const now = this.#fromM[axis]!;
+      const end = this.#atM[axis]!;
+      const above = end - Math.max(now, this.#maxM[axis]! - stage.wallM);
+      const below = Math.min(now, this.#minM[axis]! + stage.wallM) - end;
+      outsideM = Math.max(outsideM, above - ROUNDING_M, below - ROUNDING_M);
     }
-    return true;
+    return outsideM;
   }
 }

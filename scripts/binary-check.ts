@@ -121,6 +121,7 @@ const checks: readonly Check[] = [
     },
   },
   { name: "streaming starts every thread, serves page and picture", prove: proveStreaming },
+  { name: "the emulated e-stop is inside, arms, moves and says goodbye", prove: proveEstop },
   {
     name: "the thread of bench tick starts",
     prove: async (place) => {
@@ -172,6 +173,32 @@ async function proveStreaming(place: Place): Promise<void> {
   must(missing.length === 0, `no thread ${missing.join(", ")}`);
   must(picture, "the page and its picture were served");
   traceOf(stdout);
+}
+
+/** The run starts the emulator from the binary itself; a person elsewhere asks how it stands. */
+async function proveEstop(place: Place): Promise<void> {
+  const own = ["--task", "none", "--port", `${PORT + 10}`];
+  const args = ["run", "--json", "--estop", "emulated", ...own];
+  const child = Bun.spawn(place.command(args), {
+    cwd: place.work,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: COMMAND_SECONDS_MAX * 1_000,
+    killSignal: "SIGKILL",
+  });
+  let told = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of child.stderr) {
+    told += decoder.decode(bytes, { stream: true });
+    const isMoving = told.includes("→ RUNNING: start") && told.includes("drives have power");
+    if (!isMoving || child.killed) continue;
+    const status = await place.run(["estop", "status"]);
+    must(status.includes("emulated: ARMED"), status);
+    child.kill("SIGTERM");
+  }
+  must((await child.exited) === 0, told);
+  must(told.includes("e-stop emulated: DISARMED by host_closed"), told);
 }
 
 /** While the run lives: whether its page and a picture were served, and the threads it had. */

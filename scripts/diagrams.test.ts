@@ -3,6 +3,9 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { estopLosses } from "../firmware-tests/scenarios/estop-losses.ts";
+import { lossRows, lossTable } from "../firmware-tests/scenarios/loss-table.ts";
+import { losses } from "../firmware-tests/scenarios/losses.ts";
 import { faultNames } from "../safety/faults.ts";
 import { DiagramError, faultTable, redraw, supervisorDiagram } from "./diagrams.ts";
 
@@ -34,6 +37,15 @@ test("the diagram has one arrow for each pair of modes that a cue connects", () 
 test("the fault table has a row for each fault, in order", () => {
   const rows = faultTable().split("\n").slice(2);
   expect(rows.map((row) => row.split("`")[1]!)).toEqual([...faultNames]);
+});
+
+test("the loss table has a line for each row that a scenario runs, and names it once", () => {
+  const rows = lossTable().split("\n").slice(2);
+  expect(rows.length).toBe(lossRows.length);
+  const ids = lossRows.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining([...losses, ...estopLosses].map(({ id }) => id)));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(rows.every((row) => row.split(" | ").length === 6)).toBe(true);
 });
 
 test("a document without its marks is refused by name", () => {

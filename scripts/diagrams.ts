@@ -1,10 +1,12 @@
-// Draws what is data in the code into the documents: the supervisor's diagram and the fault table
-// of safety/README.md. Each drawing stands between two marks; nothing outside them is touched.
+// Draws what is data in the code into the documents: the supervisor's diagram, the fault table and
+// the loss table of safety/README.md. Each drawing stands between two marks; nothing outside them
+// is touched.
 //
 //   bun scripts/diagrams.ts          writes the drawings
 //   bun scripts/diagrams.ts --check  changes nothing and fails when a drawing is out of date
 
 import { join } from "node:path";
+import { lossTable } from "../firmware-tests/scenarios/loss-table.ts";
 import { Mode, modeNames } from "../runtime/contracts/mode.ts";
 import { faultRows } from "../safety/faults.ts";
 import type { FaultRow } from "../safety/faults.ts";
@@ -69,6 +71,7 @@ export function faultTable(): string {
 const drawings: Readonly<Record<string, () => string>> = {
   supervisor: supervisorDiagram,
   faults: faultTable,
+  losses: lossTable,
 };
 
 /** The document with every drawing up to date. */

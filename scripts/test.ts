@@ -31,7 +31,8 @@ const TEST_SECONDS_MAX = 660;
 const LONG_SECONDS_MAX = 4 * 3_600;
 // Coverage makes hot loops five times slower, and does not follow threads and child processes.
 const NOT_FOR_COVERAGE = [
-  ...["estop-behaviour*", "estop-chip*", "estop-core*", "estop-e2e*", "estop-model*"],
+  ...["estop-behaviour*", "estop-chip*", "estop-core*", "estop-e2e*", "estop-errors*"],
+  ...["estop-fuzz*", "estop-late*", "estop-model*", "kill-matrix*", "scenarios/*"],
   ...["console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */

@@ -5,6 +5,8 @@
 import { EstopInput } from "../../runtime/contracts/estop-codes.ts";
 import { AvrChip } from "./avr-chip.ts";
 import { CYCLES_PER_US } from "./chip.ts";
+import { buildIn } from "./build-constants.ts";
+import type { BuildConstants } from "./build-constants.ts";
 import { readIntelHex } from "./intel-hex.ts";
 
 const FLASH_SIZE_BYTES = 0x8000;
@@ -36,10 +38,11 @@ export class EmulatedBoard {
   readonly #contacts: (boolean | undefined)[] = [undefined, undefined];
   #closed = -1;
 
-  /** `image` is the text of an Intel HEX file. */
-  constructor(image: string, onOutputs: (atUs: number) => void) {
+  /** `image` is the text of an Intel HEX file; `constants` are built into it. */
+  constructor(image: string, onOutputs: (atUs: number) => void, constants?: BuildConstants) {
     const flash = new Uint8Array(FLASH_SIZE_BYTES).fill(0xff);
     readIntelHex(image, flash);
+    if (constants !== undefined) buildIn(flash, constants);
     this.#onOutputs = onOutputs;
     this.#chip = new AvrChip(flash, {
       outputsChanged: (bits, cycles) => this.#setOutputs(bits, cycles / CYCLES_PER_US),

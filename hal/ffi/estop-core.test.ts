@@ -59,11 +59,14 @@ coreTest("steps, statuses and bytes at the edge of the 32-bit clock all reach th
   core.free();
 });
 
-coreTest("the loops over flipped bits and beats count what the core takes", () => {
+coreTest("the loops over broken frames and beats count what the core takes", () => {
   const core = boot();
   core.status(0);
   const noise = new Uint8Array(31).fill(0x11);
-  expect([core.flipAll(noise, 1, 1_000), core.flipRandom(noise, 100, 1, 1_000)]).toEqual([0, 0]);
+  expect([core.flipAll(noise, 1), core.flipRandom(noise, 100, 1)]).toEqual([0, 0]);
+  expect([core.burstAll(noise, 8), core.burstRandom(noise, 100, 1)]).toEqual([0, 0]);
+  expect(core.noise(100, 1)).toBe(0);
+  expect(core.forge(noise, 100, 1)).toBe(100); // it is not keyed
   expect(core.soak(10, 1, 1_000, 0, 1_000)).toBe(0); // it is not armed
   expect(core.fold(1, 0)).toBe(core.fold(0, 1));
   expect(core.crc(new TextEncoder().encode("123456789"))).toBe(0x1697_d06a);

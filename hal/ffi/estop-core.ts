@@ -17,8 +17,12 @@ const symbols = {
   host_view: { args: ["ptr", "ptr"], returns: "void" },
   host_crc: { args: ["ptr", "u8"], returns: "u32" },
   host_fold: { args: ["u32", "u32"], returns: "u32" },
-  host_flip_all: { args: ["ptr", "ptr", "u8", "u8", "u32"], returns: "u32" },
-  host_flip_random: { args: ["ptr", "ptr", "u8", "u32", "u32", "u32"], returns: "u32" },
+  host_flip_all: { args: ["ptr", "ptr", "u8", "u8"], returns: "u32" },
+  host_flip_random: { args: ["ptr", "ptr", "u8", "u32", "u32"], returns: "u32" },
+  host_burst_all: { args: ["ptr", "ptr", "u8", "u8"], returns: "u32" },
+  host_burst_random: { args: ["ptr", "ptr", "u8", "u32", "u32"], returns: "u32" },
+  host_noise: { args: ["ptr", "u32", "u32"], returns: "u32" },
+  host_forge: { args: ["ptr", "ptr", "u8", "u32", "u32"], returns: "u32" },
   host_soak: { args: ["ptr", "u32", "u32", "u32", "u32", "u32"], returns: "u32" },
 } as const;
 
@@ -127,19 +131,46 @@ export class EstopCore {
     return this.view;
   }
 
-  /** How many of all frames with exactly `flipCount` bits of `wire` flipped count as good. */
-  flipAll(wire: Uint8Array, flipCount: number, nowUs: number): number {
+  /** How many of all frames with exactly `flipCount` bits of `wire` flipped count as intact. */
+  flipAll(wire: Uint8Array, flipCount: number): number {
     this.#received.set(wire);
     const { symbols: c } = this.#library;
-    return c.host_flip_all(this.#handle, this.#receivedAddress, wire.length, flipCount, nowUs);
+    return c.host_flip_all(this.#handle, this.#receivedAddress, wire.length, flipCount);
   }
 
-  /** How many of `roundCount` frames with one to five random bits flipped count as good. */
-  flipRandom(wire: Uint8Array, roundCount: number, seed: number, nowUs: number): number {
+  /** How many of `roundCount` frames with one to five random bits flipped count as intact. */
+  flipRandom(wire: Uint8Array, roundCount: number, seed: number): number {
     this.#received.set(wire);
     const { symbols: c } = this.#library;
     const address = this.#receivedAddress;
-    return c.host_flip_random(this.#handle, address, wire.length, roundCount, seed, nowUs);
+    return c.host_flip_random(this.#handle, address, wire.length, roundCount, seed);
+  }
+
+  /** How many of all frames with one burst of up to `bitCountMax` bits count as intact. */
+  burstAll(wire: Uint8Array, bitCountMax: number): number {
+    this.#received.set(wire);
+    const { symbols: c } = this.#library;
+    return c.host_burst_all(this.#handle, this.#receivedAddress, wire.length, bitCountMax);
+  }
+
+  /** How many of `roundCount` frames with one random burst of up to 32 bits count as intact. */
+  burstRandom(wire: Uint8Array, roundCount: number, seed: number): number {
+    this.#received.set(wire);
+    const { symbols: c } = this.#library;
+    const address = this.#receivedAddress;
+    return c.host_burst_random(this.#handle, address, wire.length, roundCount, seed);
+  }
+
+  /** How many of `roundCount` frames of random bytes count as intact. */
+  noise(roundCount: number, seed: number): number {
+    return this.#library.symbols.host_noise(this.#handle, roundCount, seed);
+  }
+
+  /** How many of `roundCount` copies of a keyed answer, with random tags, aren't forged by name. */
+  forge(wire: Uint8Array, roundCount: number, seed: number): number {
+    this.#received.set(wire);
+    const { symbols: c } = this.#library;
+    return c.host_forge(this.#handle, this.#receivedAddress, wire.length, roundCount, seed);
   }
 
   /**

@@ -27,6 +27,7 @@ export function againCommand(
   for (const fault of values.fault ?? []) add("--fault", fault);
   if (values.spinTail !== undefined) add("--spin-tail", values.spinTail / NS_PER_US);
   add("--estop", values.estop);
+  add("--estop-key", values.estopKey);
   if (values.autoReset === false) words.push("--no-auto-reset");
   return [program, ...words].map(quotedForShell).join(" ");
 }

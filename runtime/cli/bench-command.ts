@@ -29,7 +29,6 @@ type TickValues = {
 };
 
 const parts = [
-  { name: "gate", measure: "benchGate", text: "cost of judging and sending one command" },
   { name: "sim", measure: "benchSim", text: "speed of the physics world" },
   { name: "core", measure: "benchCore", text: "speed of the core with a kinematic robot" },
 ] as const;
@@ -42,6 +41,7 @@ export function addBenchCommand(program: Command, context: CommandContext): void
     .addHelpText("after", HELP);
   addTick(bench, context);
   addLink(program, bench, context);
+  addGate(bench, context);
   for (const { name, measure, text } of parts) {
     bench
       .command(name)
@@ -76,6 +76,22 @@ function addLink(program: Command, bench: Command, context: CommandContext): voi
       context.exitWith(ExitCode.Done);
       if (json) await writeJson(context, figures);
       else context.out.write(`${formatLink(figures)}\n`);
+    });
+}
+
+function addGate(bench: Command, context: CommandContext): void {
+  bench
+    .command("gate")
+    .description("cost of judging and sending one command: smooth, hostile, at reduced speed")
+    .option("--json", "print one line of JSON")
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
+      const { benchClock } = await import("./bench-core.ts");
+      const { benchGate, formatGate } = await import("./bench-gate.ts");
+      const clock = benchClock();
+      const figure = benchGate(BENCH_ROBOT, () => clock.nowNs());
+      context.exitWith(ExitCode.Done);
+      if (json) await writeJson(context, figure);
+      else context.out.write(`${formatGate(figure)}\n`);
     });
 }
 

@@ -1,15 +1,11 @@
-// `holdfast bench core|gate|sim`: how much faster than real time the core runs with a kinematic
-// robot, what the gate alone costs, and how fast the physics world steps. Best of several runs: a
-// shared machine only ever makes them slower.
+// `holdfast bench core|sim`: how much faster than real time the core runs with a kinematic robot,
+// and how fast the physics world steps. Best of several runs: a shared machine only ever makes them
+// slower.
 
 import { SimBackend } from "../../hal/sim-backend.ts";
 import { loadEngine } from "../../hal/mujoco/engine.ts";
-import { ActionSample } from "../contracts/action-sample.ts";
-import { Mode } from "../contracts/mode.ts";
-import { Reason } from "../contracts/reason.ts";
 import { duration, instant } from "../contracts/units.ts";
 import { tickTimeNs } from "../core/pacer.ts";
-import { commandFingerprint } from "../policy/adapter.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
 import { buildBenchCore } from "./bench-subject.ts";
@@ -17,7 +13,6 @@ import { buildBenchCore } from "./bench-subject.ts";
 const ROUNDS = 5;
 const WARM_UP_TICKS = 50_000;
 const CORE_TICKS = 200_000;
-const GATE_CALLS = 500_000;
 const SIM_TICKS = 4_000;
 
 export type BenchFigure = {
@@ -31,11 +26,12 @@ export type BenchFigure = {
   readonly met: boolean;
 };
 
-const clock = (): SystemClock => new SystemClock(sessionOrigin(), duration(0), { stopped: false });
+export const benchClock = (): SystemClock =>
+  new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 
 /** Lowest time per call of `ROUNDS` rounds, ns. */
 function bestNs(count: number, round: () => void): number {
-  const time = clock();
+  const time = benchClock();
   let best = Infinity;
   for (let index = 0; index < ROUNDS; index += 1) {
     const fromNs = time.nowNs();
@@ -60,38 +56,6 @@ export function benchCore(robotName: string): BenchFigure {
     realtimeFactor,
     goal: "at least 1000 times real time",
     met: realtimeFactor >= 1_000,
-  };
-}
-
-/** Gate and sink in motion: a target that moves each tick, every limit at work. */
-export function benchGate(robotName: string): BenchFigure {
-  const { core, tick } = buildBenchCore(robotName);
-  for (let index = 0; index < WARM_UP_TICKS; index += 1) tick();
-  const { gate, sink, state } = core;
-  const action = new ActionSample(core.profile.joints.length);
-  action.schemaFingerprint = commandFingerprint(core.profile);
-  action.width = core.profile.joints.length;
-  let calls = core.tick;
-  const callNs = bestNs(GATE_CALLS, () => {
-    for (let index = 0; index < GATE_CALLS; index += 1) {
-      calls += 1;
-      for (let joint = 0; joint < action.values.length; joint += 1) {
-        action.values[joint] = state.positionRad[joint]! + ((calls + joint) % 100) * 0.001;
-      }
-      const nowNs = tickTimeNs(calls, core.profile.controlHz, 1);
-      if (gate.judge(action, state) === Reason.Ok) {
-        sink.submit(gate.approveMotion(action, state, calls, nowNs, Mode.Running), calls);
-      }
-    }
-  });
-  return {
-    bench: "gate",
-    robot: robotName,
-    callNs,
-    callHz: 1e9 / callNs,
-    realtimeFactor: core.profile.periodNs / callNs,
-    goal: "at most 2 µs",
-    met: callNs <= 2_000,
   };
 }
 

@@ -11,7 +11,8 @@ import { Supervisor } from "../../safety/supervisor.ts";
 import { handedOnText, refusalOf } from "./cue-answer.ts";
 
 const robot = loadRobot("so101");
-const { Reset, Start, Stop } = OperatorCue;
+const { Park, Reset, Start, Stop } = OperatorCue;
+const held = { parkNs: undefined, isParking: false };
 const facts = { mode: Mode.SafeStop as number, faultBits: 0, waitingCueBits: 0 };
 const bit = (fault: Fault): number => 1 << fault;
 
@@ -49,13 +50,19 @@ test.each([
 
 test("a cue that was handed on says what follows", () => {
   expect([
-    handedOnText(Stop, Mode.Running),
-    handedOnText(Reset, Mode.SafeStop),
-    handedOnText(Start, Mode.Recover),
+    handedOnText(Stop, Mode.Running, held),
+    handedOnText(Reset, Mode.SafeStop, held),
+    handedOnText(Start, Mode.Recover, held),
+    handedOnText(Park, Mode.Running, held),
+    handedOnText(Park, Mode.Running, { parkNs: 5e9, isParking: false }),
+    handedOnText(Stop, Mode.SafeStop, { parkNs: 5e9, isParking: true }),
   ]).toEqual([
     "stop asked in RUNNING",
     "reset asked in SAFE_STOP: nothing moves until a start",
     "start asked in RECOVER",
+    "stop asked in RUNNING: this robot is not parked, it holds",
+    "park asked in RUNNING: to its rest pose, then it lets go, within 5 s",
+    "stop asked while it is parked: it lets go at once, what it holds up falls",
   ]);
 });
 

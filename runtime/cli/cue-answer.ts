@@ -44,9 +44,24 @@ function resetRefusal({ mode, faultBits }: CueFacts): string | undefined {
   return `reset refused: ${blocking.join(", ")} ${are} still there`;
 }
 
+/** What the answer to a stop depends on. */
+export type ParkFacts = {
+  /** How long parking may take; absent for a robot that is not parked. */
+  readonly parkNs: number | undefined;
+  readonly isParking: boolean;
+};
+
 /** The answer to a cue that was handed on. */
-export function handedOnText(cue: OperatorCue, mode: number): string {
+export function handedOnText(cue: OperatorCue, mode: number, facts: ParkFacts): string {
+  const { isParking, parkNs } = facts;
   const name = modeNames[mode] ?? "STARTING";
   if (cue === OperatorCue.Reset) return `reset asked in ${name}: nothing moves until a start`;
+  if (cue === OperatorCue.Park) {
+    if (parkNs === undefined) return `stop asked in ${name}: this robot is not parked, it holds`;
+    return `park asked in ${name}: to its rest pose, then it lets go, within ${parkNs / 1e9} s`;
+  }
+  if (cue === OperatorCue.Stop && isParking) {
+    return "stop asked while it is parked: it lets go at once, what it holds up falls";
+  }
   return `${cue === OperatorCue.Stop ? "stop" : "start"} asked in ${name}`;
 }

@@ -8,7 +8,8 @@ import { loadRobot } from "../profile/load.ts";
 import { createArena } from "../shm/arena.ts";
 import { LatestWriter } from "../shm/latest-cell.ts";
 import { arenaParts } from "../workers/plan.ts";
-import { EstopWatch, stopNsMinOf } from "./estop-watch.ts";
+import { instant, milliseconds } from "../contracts/units.ts";
+import { emulatedStopMs, EstopWatch, stopNsMinOf } from "./estop-watch.ts";
 import { runOptions } from "./run-command.ts";
 import type { EstopChoice } from "./run-options.ts";
 
@@ -42,37 +43,115 @@ test("an e-stop that can't be is refused by name", () => {
   );
 });
 
+/** A watch whose chip and clock the test writes. */
+class Watched {
+  readonly told: string[] = [];
+  readonly pressed: string[] = [];
+  readonly facts = { nowNs: instant(0), isStarting: true, isActive: false };
+  readonly watch: EstopWatch;
+  readonly #status: LatestWriter;
+
+  constructor(estop: EstopChoice, profile = "so101") {
+    const { plan } = runOptions(profile, {});
+    const arena = createArena(arenaParts(plan));
+    this.#status = new LatestWriter(arena.cell("estop-status"));
+    const keys = { press: (key: string): number => this.pressed.push(key) };
+    this.watch = new EstopWatch(
+      arena,
+      { plan, estop },
+      estop.kind === "emulated" ? keys : undefined,
+      () => this.facts,
+      (text) => this.told.push(text),
+    );
+  }
+
+  tell(mode: number, cause = 0, problem = 0, lastBad = 0): this {
+    const { record } = this.#status;
+    record.fill(0);
+    record[EstopStatusSlot.heard] = 1;
+    record[EstopStatusSlot.mode] = mode;
+    record[EstopStatusSlot.cause] = cause;
+    record[EstopStatusSlot.problem] = problem;
+    record[EstopStatusSlot.stopMs] = 300;
+    record[EstopStatusSlot.lastBad] = lastBad;
+    record[EstopStatusSlot.outputs] = mode === EstopMode.Armed && lastBad === 0 ? 3 : 0;
+    this.#status.publish();
+    this.watch.poll();
+    return this;
+  }
+
+  /** Polls each 100 ms for a time. */
+  wait(ms: number): this {
+    for (let waitedMs = 0; waitedMs < ms; waitedMs += 100) {
+      this.facts.nowNs = instant(this.facts.nowNs + 1e8);
+      this.watch.poll();
+    }
+    return this;
+  }
+}
+
 test("mode, cause and problem are told once each time they change, and a board has no keys", () => {
-  const { plan } = runOptions("so101", {});
-  const arena = createArena(arenaParts(plan));
-  const status = new LatestWriter(arena.cell("estop-status"));
-  const told: string[] = [];
-  const choice: EstopChoice = { kind: "board", path: "/dev/x" };
-  const watch = new EstopWatch(arena, choice, undefined, (text) => told.push(text));
-  const tell = (mode: number, cause: number, problem: number): void => {
-    status.record.fill(0);
-    status.record[EstopStatusSlot.heard] = 1;
-    status.record[EstopStatusSlot.mode] = mode;
-    status.record[EstopStatusSlot.cause] = cause;
-    status.record[EstopStatusSlot.problem] = problem;
-    status.publish();
-    watch.poll();
-  };
+  const watched = new Watched({ kind: "board", path: "/dev/x" });
+  const { told, watch } = watched;
   watch.poll();
-  tell(EstopMode.WaitReset, 1, 0);
+  watched.tell(EstopMode.WaitReset, 1, 0).wait(3_000);
   expect(watch.pressReset()?.text).toContain("press the reset button of the e-stop");
-  tell(EstopMode.Armed, 0, 0);
+  watched.tell(EstopMode.Armed, 0, 0);
   expect(watch.pressReset()).toBeUndefined();
   expect(watch.proveAgain().accepted).toBe(false);
-  tell(EstopMode.Armed, 0, 0);
-  tell(EstopMode.Tripped, 6, 4);
+  watched.tell(EstopMode.Armed, 0, 0).tell(EstopMode.Armed, 0, 0, 7).tell(EstopMode.Tripped, 6, 4);
   expect(watch.pressButton().accepted).toBe(false);
   expect(watch.proveAgain().accepted).toBe(true);
   expect(told).toEqual([
     "e-stop board: not heard yet",
     "e-stop board: WAIT_RESET by power_on",
     "e-stop board: ARMED",
+    "e-stop board: ARMED, outputs open: answers late",
     "e-stop board: TRIPPED by silence, proof_failed",
+  ]);
+});
+
+test("a firmware whose SS1-t is too short is told once, with both times and what to type", () => {
+  const { told } = new Watched({ kind: "board", path: "/dev/x" }, "ur5e")
+    .tell(EstopMode.Tripped, 1, 2)
+    .wait(500);
+  expect(told).toEqual([
+    "e-stop board: TRIPPED by power_on, stop_too_short",
+    "e-stop: SS1-t of its firmware is 300 ms, and ur5e needs 325 ms to stop (v_max / a_stop and " +
+      "two periods), so it is never armed: make -C safety/firmware m328p STOP_MS=325, then flash " +
+      "that image",
+  ]);
+});
+
+test("nobody there: the reset is pressed once, again while nothing moved, and never after", () => {
+  const auto = { kind: "emulated", autoReset: true } as const;
+  const stuck = new Watched(auto).tell(EstopMode.WaitReset, 1).wait(30_000);
+  expect(stuck.pressed.length).toBe(10); // within the start timeout of 10 s
+  expect(stuck.told[1]).toContain("presses it this once");
+  expect(stuck.told[2]).toContain("nothing has moved, so the run presses its reset again");
+
+  const tripped = new Watched(auto).tell(EstopMode.WaitReset, 1).tell(EstopMode.Armed).wait(2_000);
+  tripped.tell(EstopMode.Tripped, 6).tell(EstopMode.WaitReset, 6);
+  expect(tripped.pressed).toEqual(["reset", "reset"]);
+  tripped.tell(EstopMode.Armed);
+  tripped.facts.isStarting = false; // the run moves: a trip is a trip
+  tripped.wait(2_000).tell(EstopMode.Tripped, 6).tell(EstopMode.WaitReset, 6).wait(5_000);
+  expect(tripped.pressed.length).toBe(2);
+
+  const attended = new Watched({ kind: "emulated", autoReset: false });
+  expect(attended.tell(EstopMode.WaitReset, 1).wait(5_000).pressed).toEqual([]);
+});
+
+test("the drives of an emulated board are told when they gain and lose power", () => {
+  const watched = new Watched({ kind: "emulated", autoReset: false }).tell(EstopMode.Armed);
+  watched.facts.isActive = true;
+  watched.tell(EstopMode.Armed).tell(EstopMode.Armed);
+  watched.facts.isActive = false;
+  watched.tell(EstopMode.Armed);
+  expect(watched.told).toEqual([
+    "e-stop emulated: ARMED",
+    "e-stop emulated: drives have power",
+    "e-stop emulated: drives lost power",
   ]);
 });
 
@@ -85,4 +164,8 @@ test("SS1-t must bear the slowest joint's stop and two periods", () => {
     stop: { ...joint!.stop, accelerationRadPerS2: 4 },
   };
   expect(stopNsMinOf({ ...robot, joints: [joint!, slow] })).toBe(510_000_000 as never);
+  // An emulated board is built for its robot, as a real one must be.
+  const stopMs = [0, 299, 300.5, 324, 20_000].map((ms) => emulatedStopMs(milliseconds(ms)));
+  expect(stopMs).toEqual([300, 300, 301, 324, 10_000]);
+  expect(emulatedStopMs(stopNsMinOf(loadRobot("ur5e")))).toBe(325);
 });

@@ -9,11 +9,12 @@ export function addEmulatorCommand(program: Command): void {
     .command(EMULATOR_COMMAND, { hidden: true })
     .description("Runs the e-stop's emulated board until standard input ends.")
     .argument("<FOLDER>", "where its pipe is made")
-    .action(async (folder: string) => {
+    .argument("<STOP_MS>", "its SS1-t")
+    .action(async (folder: string, stopMs: string) => {
       const image = await import("../../safety/firmware/estop_m328p_emulated.hex", {
         with: { type: "text" },
       });
       const { runEmulator } = await import("../../drivers/estop/emulator.ts");
-      runEmulator(image.default, folder);
+      runEmulator(image.default, folder, Number(stopMs));
     });
 }

@@ -34,8 +34,8 @@ export class EstopEmulator {
     this.enablePath = ready.enablePath;
   }
 
-  /** Starts the process and waits until its line can be opened. */
-  static async start(): Promise<EstopEmulator> {
+  /** Starts the process and waits until its line can be opened. `stopMs` is the chip's SS1-t. */
+  static async start(stopMs: number): Promise<EstopEmulator> {
     const user = { uid: process.getuid?.() ?? 0, environment: Bun.env };
     const parent = folderChoices(user)[0]!;
     prepareFolder(parent, user.uid);
@@ -43,7 +43,7 @@ export class EstopEmulator {
     const isBinary = Bun.main.startsWith("/$bunfs/");
     const entry = isBinary ? [] : [Bun.main];
     // A group of its own: Ctrl-C is for the run.
-    const child = spawn(process.execPath, [...entry, EMULATOR_COMMAND, folder], {
+    const child = spawn(process.execPath, [...entry, EMULATOR_COMMAND, folder, `${stopMs}`], {
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
     });

@@ -2,57 +2,132 @@
 // is emulated, and the goodbye at the end. It decides nothing: the chip and the supervisor do.
 
 import { EstopMode, estopCauseNames, estopModeNames } from "../contracts/estop-codes.ts";
+import { EstopOutput, estopVerdictNames } from "../contracts/estop-codes.ts";
 import { EstopStatusSlot } from "../contracts/estop-line.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
-import { duration, NS_PER_S } from "../contracts/units.ts";
-import type { Duration } from "../contracts/units.ts";
+import { duration, NS_PER_MS, NS_PER_S } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
 import type { Arena } from "../shm/arena.ts";
 import { EstopWish } from "../shm/estop-wish.ts";
 import { LatestReader } from "../shm/latest-cell.ts";
+import { DEFAULT_STOP_MS, STOP_MS_MAX } from "../../drivers/estop/build-constants.ts";
+import { BOARD_PROOF_TRIES_MAX, BOARD_SILENCE_NS_MAX } from "../../safety/estop-link.ts";
 import { EstopProblem, estopProblemNames } from "../../safety/estop-link.ts";
 import type { EstopEmulator } from "./estop-emulator.ts";
-import type { EstopChoice } from "./run-options.ts";
+import type { EstopChoice, RunOptions } from "./run-options.ts";
 import type { CueAnswer } from "./run-handle.ts";
 
 /** A goodbye that isn't answered within this is left unsaid: the chip trips on silence instead. */
 const LEAVE_MS_MAX = 500;
 const LEAVE_POLL_MS = 10;
 
+/** How long a board may be silent, and how often its proof test may fail in a row. */
+export const BOARD_PATIENCE = {
+  silenceNsMax: BOARD_SILENCE_NS_MAX,
+  proofTryCountMax: BOARD_PROOF_TRIES_MAX,
+} as const;
+/**
+ * An emulated board whose process is gone is known at once, by its line and its pipe; one that the
+ * machine runs late is not dead, and its lateness spoils a proof test more often than noise does.
+ */
+export const EMULATED_PATIENCE = {
+  silenceNsMax: duration(NS_PER_S),
+  proofTryCountMax: 10,
+} as const;
+/** A reset that the chip did not take is pressed anew after this. */
+const PRESS_NS = NS_PER_S;
+
+/** All that is asked of the emulator here. */
+type EmulatorKeys = Pick<EstopEmulator, "press">;
+
+/** What a poll is told of the run. */
+export type EstopFacts = {
+  readonly nowNs: Instant;
+  /** Nothing has moved yet. */
+  readonly isStarting: boolean;
+  /** The robot's drives have power. */
+  readonly isActive: boolean;
+};
+
 export class EstopWatch {
   readonly #choice: EstopChoice;
+  readonly #robot: RobotProfile;
+  readonly #facts: () => EstopFacts;
   readonly #note: (text: string) => void;
   readonly #status: LatestReader;
   readonly #wish: EstopWish;
-  readonly #emulator: EstopEmulator | undefined;
+  readonly #emulator: EmulatorKeys | undefined;
   #told = "";
-  #isResetDue: boolean;
+  #isActive = false;
+  #isRemedyTold = false;
+  /** When the run pressed the reset, and when first. */
+  #pressedNs = Number.NEGATIVE_INFINITY;
+  #firstPressNs = Number.POSITIVE_INFINITY;
 
   constructor(
     arena: Arena,
-    choice: EstopChoice,
-    emulator: EstopEmulator | undefined,
+    options: Pick<RunOptions, "estop" | "plan">,
+    emulator: EmulatorKeys | undefined,
+    facts: () => EstopFacts,
     note: (text: string) => void,
   ) {
-    this.#choice = choice;
+    this.#choice = options.estop;
+    this.#robot = options.plan.robot;
+    this.#facts = facts;
     this.#note = note;
     this.#status = new LatestReader(arena.cell("estop-status"));
     this.#wish = new EstopWish(arena.words("estop-wish"));
     this.#emulator = emulator;
-    this.#isResetDue = choice.kind === "emulated" && choice.autoReset;
   }
 
   /** Looks at the chip's newest status, and tells what changed. */
   poll(): void {
     if (this.#choice.kind === "none") return;
     this.#status.take();
+    const facts = this.#facts();
     const { text } = this;
-    if (text === this.#told) return;
+    if (text !== this.#told) this.#note(`e-stop ${text}`);
     this.#told = text;
-    this.#note(`e-stop ${text}`);
-    if (!this.isWaiting || !this.#isResetDue) return;
-    this.#isResetDue = false;
-    this.#note("e-stop: nobody is there to press its reset, so the run presses it this once");
+    this.#tellRemedy();
+    if (this.#choice.kind !== "emulated") return;
+    if (facts.isActive !== this.#isActive) {
+      this.#note(`e-stop emulated: drives ${facts.isActive ? "have power" : "lost power"}`);
+    }
+    this.#isActive = facts.isActive;
+    if (this.#choice.autoReset && this.isWaiting) this.#pressAlone(facts);
+  }
+
+  /**
+   * Nobody is there. Once after the proof test, and again while nothing has moved yet: a busy
+   * machine may spoil a press, or trip the chip before the run begins.
+   */
+  #pressAlone({ nowNs, isStarting }: EstopFacts): void {
+    const isFirst = this.#firstPressNs === Number.POSITIVE_INFINITY;
+    const untilNs = this.#firstPressNs + this.#robot.supervisor.startTimeoutNs;
+    const isDue = isFirst || (isStarting && nowNs - this.#pressedNs > PRESS_NS && nowNs < untilNs);
+    if (!isDue) return;
+    if (isFirst) this.#firstPressNs = nowNs;
+    this.#pressedNs = nowNs;
+    const why = isFirst
+      ? "nobody is there to press its reset, so the run presses it this once"
+      : "it is still open and nothing has moved, so the run presses its reset again";
+    this.#note(`e-stop: ${why}`);
     this.#emulator?.press("reset");
+  }
+
+  /** What to do about a chip whose constants don't fit the robot. */
+  #tellRemedy(): void {
+    const { record } = this.#status;
+    const isShort = record[EstopStatusSlot.problem] === EstopProblem.StopTooShort;
+    if (!isShort || this.#isRemedyTold) return;
+    this.#isRemedyTold = true;
+    const needsMs = Math.ceil(stopNsMinOf(this.#robot) / NS_PER_MS);
+    const { name } = this.#robot;
+    this.#note(
+      `e-stop: SS1-t of its firmware is ${record[EstopStatusSlot.stopMs]} ms, and ${name} needs ` +
+        `${needsMs} ms to stop (v_max / a_stop and two periods), so it is never armed: ` +
+        `make -C safety/firmware m328p STOP_MS=${needsMs}, then flash that image`,
+    );
   }
 
   /** Mode and cause on one line. */
@@ -65,8 +140,13 @@ export class EstopWatch {
     const cause = record[EstopStatusSlot.cause]!;
     const isHeard = record[EstopStatusSlot.heard] === 1;
     const by = cause === 0 ? "" : ` by ${estopCauseNames[cause]}`;
+    const isHeldOpen =
+      record[EstopStatusSlot.mode] === EstopMode.Armed &&
+      (record[EstopStatusSlot.outputs]! & EstopOutput.Both) !== EstopOutput.Both;
+    const bad = estopVerdictNames[record[EstopStatusSlot.lastBad]!];
+    const open = isHeldOpen ? `, outputs open: answers ${bad}` : "";
     const trouble = problem === EstopProblem.None ? "" : `, ${estopProblemNames[problem]}`;
-    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${trouble}`;
+    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${open}${trouble}`;
   }
 
   /** Shown all run. */
@@ -123,13 +203,19 @@ export class EstopWatch {
     for (let waitedMs = 0; waitedMs < LEAVE_MS_MAX; waitedMs += LEAVE_POLL_MS) {
       await Bun.sleep(LEAVE_POLL_MS);
       this.poll();
-      if (this.#mode === EstopMode.Disarmed || this.#mode === EstopMode.Tripped) return;
+      const isOpen = this.#mode === EstopMode.Disarmed || this.#mode === EstopMode.Tripped;
+      if (isOpen && !this.#isActive) return;
     }
   }
 
   get #mode(): number {
     return this.#status.record[EstopStatusSlot.mode]!;
   }
+}
+
+/** The SS1-t with which a board is emulated for a robot: the default, or longer if it must be. */
+export function emulatedStopMs(stopNsMin: Duration): number {
+  return Math.min(STOP_MS_MAX, Math.max(DEFAULT_STOP_MS, Math.ceil(stopNsMin / NS_PER_MS)));
 }
 
 /** The shortest SS1-t in which every joint comes to rest from full speed. */

@@ -57,6 +57,7 @@ export class FakeRun implements RunHandle {
   shown: RunStatus;
   picture: Uint8Array | undefined;
   isWilling = true;
+  parks = false;
   readonly ended: Promise<void>;
   #end: () => void = () => undefined;
 
@@ -72,6 +73,13 @@ export class FakeRun implements RunHandle {
   }
   stop(): CueAnswer {
     return this.#answer("stop");
+  }
+  park(): CueAnswer {
+    return this.#answer("park");
+  }
+  letGo(): boolean {
+    if (this.parks) this.asked.push("letGo");
+    return this.parks;
   }
   reset(): CueAnswer {
     return this.#answer("reset");

@@ -2,6 +2,7 @@
 // after it is over, what goes on from there, and each surface's own words for that.
 
 import { expect, test } from "bun:test";
+import { CommandKind } from "../contracts/command.ts";
 import { Evidence } from "../contracts/evidence.ts";
 import { Mode, OperatorCue } from "../contracts/mode.ts";
 import { Reason } from "../contracts/reason.ts";
@@ -28,6 +29,7 @@ const change = (parts: Partial<ModeChange>): ModeChange => ({
 const facts: HintFacts = {
   mode: SafeStop,
   reason: Reason.Ok,
+  kind: CommandKind.Hold,
   faultBits: 0,
   policy: "sine",
   stop: undefined,
@@ -56,6 +58,12 @@ test.each<[string, Partial<HintFacts>, string]>([
     "Moves on: control_late; goes on by itself after that",
   ],
   ["reset", { mode: Recover }, "Reset, at rest: s starts"],
+  ["parking", { kind: CommandKind.Park, stop: stale }, "Parks, then lets go"],
+  [
+    "released",
+    { kind: CommandKind.ZeroTorque, stop: change({ faultBits: bit(Fault.OperatorStop) }) },
+    `Stopped by a person at 3.02 s; has let go${GO_ON}`,
+  ],
   [
     "a fault that is there",
     { stop: stale, faultBits: bit(Fault.StaleState) },

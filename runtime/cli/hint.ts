@@ -2,6 +2,7 @@
 // that go on from there, by name. Each surface puts the acts in its own words: the terminal names
 // keys, a log and `holdfast status` name commands, and the page names its buttons.
 
+import { CommandKind } from "../contracts/command.ts";
 import { evidenceNames } from "../contracts/evidence.ts";
 import { Mode, modeNames, OperatorCue } from "../contracts/mode.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
@@ -19,6 +20,8 @@ export type Hint = { readonly text: string; readonly acts: readonly ActName[] };
 export type HintFacts = {
   readonly mode: number;
   readonly reason: number;
+  /** Of the newest command. */
+  readonly kind: number;
   readonly faultBits: number;
   readonly policy: string;
   /** The change into the stop that the run is in. */
@@ -63,7 +66,8 @@ export function hintOf(facts: HintFacts): Hint {
     case Mode.Recover:
       return { text: "Reset, at rest", acts: ["start"] };
     default:
-      return stoppedHint(facts);
+      if (facts.kind === CommandKind.Park) return { text: "Parks, then lets go", acts: [] };
+      return releasedHint(stoppedHint(facts), facts.kind);
   }
 }
 
@@ -75,6 +79,10 @@ function degradedText({ reason, faultBits, refusal }: HintFacts): string {
   const detail = reason === Reason.NoAction ? refusalText(refusal) : "";
   return `${isStill ? "Holds" : "Moves on"}: ${why}${detail}; goes on by itself after that`;
 }
+
+/** A robot that has let go is where gravity and hands put it. */
+const releasedHint = (hint: Hint, kind: number): Hint =>
+  kind === CommandKind.ZeroTorque ? { ...hint, text: `${hint.text}; has let go` } : hint;
 
 function stoppedHint({ faultBits, stop, stopS }: HintFacts): Hint {
   if (stop === undefined) return { text: "Stopped", acts: ["reset", "start"] };

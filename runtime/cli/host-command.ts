@@ -29,6 +29,7 @@ export type HostValues = {
   readonly listen?: string;
   readonly policy?: string;
   readonly robot?: string;
+  readonly task?: string;
   readonly promise?: Duration;
   readonly latency?: Duration;
   readonly jitter?: Duration;
@@ -55,6 +56,11 @@ export function addHostCommand(program: Command, context: CommandContext): void 
     .addOption(
       option("--robot <FILE>", "profile of the robots (default: built-in, by name)").argParser(
         textOf("--robot"),
+      ),
+    )
+    .addOption(
+      option("--task <FILE>", "task of the robots (default: built-in, by name)").argParser(
+        textOf("--task"),
       ),
     )
     .addOption(

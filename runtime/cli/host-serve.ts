@@ -12,7 +12,7 @@ import { Mischief } from "../link/mischief.ts";
 import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { HostValues } from "./host-command.ts";
-import { openHostPolicy } from "./policy-host.ts";
+import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
 import { printable } from "./output.ts";
 import { ignoredSignals, watchSignals } from "./signals.ts";
 import { ExitCode, lengthOf, quoted, UsageError } from "./usage.ts";
@@ -23,14 +23,15 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
-  const { policy, robot, promise } = values;
-  const hosted = { policy, robot, promiseNs: promise ?? 0 };
+  const { policy, robot, task, promise } = values;
+  const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
+  const threads = new HostPolicyThreads();
   const { host, port } = await open(address, {
     credentials: ServerCredentials.createInsecure(),
     nowNs: () => clock.nowNs(),
     runtimeVersions: { holdfast: PROGRAM_VERSION, bun: Bun.version },
     mischief: mischiefOf(values, clock.nowNs()),
-    openPolicy: (hello, events) => openHostPolicy(hosted, hello, events, note),
+    openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events, note),
     note,
   });
   const at = address.target.replace(/:\d+$/, `:${port}`);
@@ -43,6 +44,7 @@ export async function servePolicies(values: HostValues, context: CommandContext)
     });
   });
   host.close();
+  threads.close();
   context.exitWith(ExitCode.Done);
 }
 

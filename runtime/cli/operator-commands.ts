@@ -1,5 +1,6 @@
 // holdfast stop, reset, start, status and estop: speak to live runs over their sockets. A stop
-// needs no choice and reaches every run of this user; the others ask which one when there are more.
+// needs no choice and reaches every run of this user, and so does one that parks; the others ask
+// which one when there are more.
 
 import { Option } from "commander";
 import type { Command } from "commander";
@@ -17,6 +18,8 @@ import { ExitCode, pidOf, UsageError } from "./usage.ts";
 type Values = {
   readonly pid?: number;
   readonly json?: boolean;
+  /** Stop and lay down what would fall, then let go. */
+  readonly park?: boolean;
   /** Only the e-stop's part of a status is asked for. */
   readonly isEstop?: boolean;
 };
@@ -26,6 +29,7 @@ type Heard = { readonly run: RunSocket; readonly answer: OperatorAnswer | Operat
 
 const texts: Readonly<Record<OperatorMethod, string>> = {
   stop: "stop every live run, or one; needs no authority",
+  park: "lay down what would fall without power, then let go: 5 s at most",
   reset: "leave a stop; nothing moves yet",
   start: "let a run that was reset move again",
   arm: "press the reset that an emulated e-stop waits for",
@@ -41,8 +45,9 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
       .description(`${texts[method]}.\nRuns are found by their sockets in the runtime folder.`)
       .addOption(new Option("--pid <N>", "which run, by process id").argParser(pidOf("--pid")));
     if (method === "status") command.option("--json", "print one line of JSON");
+    if (method === "stop") command.option("--park", texts.park);
     command.action(async (values: Values) => {
-      await operate(context, method, values);
+      await operate(context, values.park === true ? "park" : method, values);
     });
   }
   addEstopCommands(program, context);
@@ -101,7 +106,7 @@ async function choose(
   pid: number | undefined,
 ): Promise<RunSocket[]> {
   const sockets = runSockets(context.user).filter((run) => pid === undefined || run.pid === pid);
-  if (method === "stop" || sockets.length < 2) return sockets;
+  if (method === "stop" || method === "park" || sockets.length < 2) return sockets;
   const looked = await Promise.all(sockets.map((run) => hear(run, "status")));
   const live = looked.filter(({ answer }) => !isGone(answer));
   if (live.length < 2) return live.map(({ run }) => run);

@@ -161,3 +161,19 @@ test("with keys an end is told in keys, and without a terminal in signals", () =
     "ending under control; another signal leaves at once\n",
   ]);
 });
+
+test("a robot that is parked is let go of by the next interrupt, and left by the last", () => {
+  const { terminal, context, desk, run } = sit(false);
+  run.parks = true;
+  desk.attach(run);
+  terminal.type("\u0003\u0003");
+  expect([run.asked, context.leftCode]).toEqual([["quit", "letGo"], []]);
+  terminal.type("\u0003");
+  desk.close();
+  expect([run.asked, context.leftCode]).toEqual([["quit", "letGo", "quit"], [130]]);
+  const told = context.out.text.split("\n").slice(2, -1);
+  expect(told).toEqual([
+    "ending under control: parks the robot, then lets go; Ctrl-C lets go at once",
+    "warning: lets go at once, what the robot holds up falls",
+  ]);
+});

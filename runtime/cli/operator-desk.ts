@@ -36,6 +36,7 @@ export class OperatorDesk {
   #isEnding = false;
   readonly #endAsked = Promise.withResolvers<void>();
   #isStopAsked = false;
+  #isLetGo = false;
   /** A log may have other readers: what they must not know is told on a terminal only. */
   readonly #isPrivate: boolean;
   #isSignalFresh = false;
@@ -134,14 +135,24 @@ export class OperatorDesk {
     this.#isEnding = true;
     this.#endAsked.resolve();
     const again = this.#keys === undefined ? "another signal" : "Ctrl-C";
-    this.note(`ending under control; ${again} leaves at once`);
+    const isParked = this.#handle?.parks === true;
+    this.note(
+      isParked
+        ? `ending under control: parks the robot, then lets go; ${again} lets go at once`
+        : `ending under control; ${again} leaves at once`,
+    );
     this.#handle?.quit();
   }
 
-  /** The first time asks, the second leaves. */
+  /** The first time asks; the next lets go of a robot that is being parked; the last leaves. */
   #end(): void {
     if (!this.#isEnding) {
       this.#quit();
+      return;
+    }
+    if (!this.#isLetGo && this.#handle?.letGo() === true) {
+      this.#isLetGo = true;
+      this.note("warning: lets go at once, what the robot holds up falls");
       return;
     }
     this.close();

@@ -8,9 +8,10 @@ import { answerLine, operatorMethods, readAnswer, requestLine } from "./operator
 test("each method does one thing and is answered", () => {
   const run = new FakeRun();
   const answers = operatorMethods.map((method) => readAnswer(answerLine(requestLine(method), run)));
-  expect(run.asked).toEqual(["stop", "reset", "start", "arm", "prooftest"]);
+  expect(run.asked).toEqual(["stop", "park", "reset", "start", "arm", "prooftest"]);
   expect(answers).toEqual([
     { kind: "cue", cue: { accepted: true, text: "stop heard" } },
+    { kind: "cue", cue: { accepted: true, text: "park heard" } },
     { kind: "cue", cue: { accepted: true, text: "reset heard" } },
     { kind: "cue", cue: { accepted: true, text: "start heard" } },
     { kind: "cue", cue: { accepted: true, text: "arm heard" } },
@@ -28,27 +29,31 @@ const refused: readonly (readonly [string, string, string])[] = [
   [
     "{}",
     "unknown_method",
-    "Cannot do the method: expected stop, reset, start, arm, prooftest, status, found nothing",
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      "found nothing",
   ],
   [
     '{"method":"go"}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, arm, prooftest, status, found "go"',
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      'found "go"',
   ],
   [
     '{"method":["stop"]}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, arm, prooftest, status, found ["stop"]',
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      'found ["stop"]',
   ],
   [
     '{"method":"quit"}',
     "unknown_method",
-    'Cannot do the method: expected stop, reset, start, arm, prooftest, status, found "quit"',
+    "Cannot do the method: expected stop, park, reset, start, arm, prooftest, status, " +
+      'found "quit"',
   ],
   [
     '{"method":"constructor"}',
     "unknown_method",
-    'stop, reset, start, arm, prooftest, status, found "constructor"',
+    'stop, park, reset, start, arm, prooftest, status, found "constructor"',
   ],
   [
     '{"method":"start","force":true}',

@@ -4,7 +4,15 @@
 
 import type { CueAnswer, RunHandle, RunStatus } from "./run-handle.ts";
 
-export const operatorMethods = ["stop", "reset", "start", "arm", "prooftest", "status"] as const;
+export const operatorMethods = [
+  "stop",
+  "park",
+  "reset",
+  "start",
+  "arm",
+  "prooftest",
+  "status",
+] as const;
 export type OperatorMethod = (typeof operatorMethods)[number];
 
 /** A longer request is none of ours. */
@@ -30,8 +38,11 @@ export function answerLine(request: string, handle: RunHandle): string {
 export const refusalLine = (code: string, message: string): string =>
   `${JSON.stringify({ error: { code, message } })}\n`;
 
-/** Whether a request is a stop, which is let through when others are refused. */
-export const isStopRequest = (request: string): boolean => readRequest(request) === "stop";
+/** Whether a request stops the robot, and is let through when others are refused. */
+export function isStopRequest(request: string): boolean {
+  const method = readRequest(request);
+  return method === "stop" || method === "park";
+}
 
 type Refusal = { readonly code: string; readonly message: string };
 

@@ -6,7 +6,7 @@ import { spawnHostPolicy } from "../compose.ts";
 import type { HostPolicyThread } from "../compose.ts";
 import type { HostPolicy, HostPolicyEvents } from "../link/grpc-host.ts";
 import { HostStatus_State } from "../link/generated/policy_pb.js";
-import type { Hello, Observation } from "../link/generated/policy_pb.js";
+import type { Hello, PolicyFacts } from "../link/generated/policy_pb.js";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { ProfileError } from "../profile/problem.ts";
 import type { FromHostPolicy, HostPolicyPlan } from "../workers/host-policy.worker.ts";
@@ -17,13 +17,16 @@ export type HostedPolicy = {
   readonly policy: string | undefined;
   /** A profile to use for every robot, instead of the built-in one of its name. */
   readonly robot: string | undefined;
+  /** A task to use for every robot, instead of the built-in one of its name. */
+  readonly task: string | undefined;
   /** What the host promises of its latency; 0: nothing. */
   readonly promiseNs: number;
 };
 
 /** Makes the policy of one robot; what comes of it is told to `events`. */
 export function openHostPolicy(
-  { policy, robot: given, promiseNs }: HostedPolicy,
+  threads: HostPolicyThreads,
+  { policy, robot: givenRobot, task: givenTask, promiseNs }: HostedPolicy,
   hello: Hello,
   events: HostPolicyEvents,
   note: (text: string) => void,
@@ -31,11 +34,11 @@ export function openHostPolicy(
   let robot: RobotProfile;
   let task: TaskProfile;
   try {
-    robot = loadRobot(given ?? hello.robot);
-    task = loadTask(hello.taskName);
+    robot = loadRobot(givenRobot ?? hello.robot);
+    task = loadTask(givenTask ?? hello.taskName);
   } catch (error) {
     if (!(error instanceof ProfileError)) throw error;
-    const remedy = "start the host with --robot and the profile that the robot runs";
+    const remedy = "start the host with --robot and --task and the files that the robot runs";
     const found = `robot ${hello.robot}, task ${hello.taskName}`;
     queueMicrotask(() => events.refused("robot", "a profile that this host has", found, remedy));
     return NOTHING;
@@ -48,7 +51,7 @@ export function openHostPolicy(
     return NOTHING;
   }
   const plan = { robot, task, policy: policy ?? task.defaultPolicy, promiseNs };
-  return new ThreadPolicy(plan, events, note);
+  return threads.take(plan, events, note);
 }
 
 const NOTHING: HostPolicy = {
@@ -57,55 +60,108 @@ const NOTHING: HostPolicy = {
   close: () => undefined,
 };
 
-class ThreadPolicy implements HostPolicy {
-  readonly #thread: HostPolicyThread;
-  #isClosed = false;
+/** Threads whose robot has left. One that comes back finds its policy loaded and warm. */
+export class HostPolicyThreads {
+  readonly #idle = new Map<string, PolicyThread>();
 
-  constructor(plan: HostPolicyPlan, events: HostPolicyEvents, note: (text: string) => void) {
-    this.#thread = spawnHostPolicy(
-      plan,
-      (message) => {
-        if (!this.#isClosed) hear(message, events, note);
-      },
-      (why) => {
-        if (this.#isClosed) return;
-        note(`policy ended: ${printable(why)}`);
-        events.refused("policy", "a policy that runs", why, "look at the host's terminal");
-      },
-    );
-  }
-
-  reset(epoch: number): void {
-    this.#thread.post({ kind: "reset", epoch });
-  }
-
-  act(observation: Observation): void {
-    this.#thread.post({ kind: "act", observation });
+  take(plan: HostPolicyPlan, events: HostPolicyEvents, note: (text: string) => void): HostPolicy {
+    const key = `${plan.robot.name} ${plan.task.name}`;
+    const thread = this.#idle.get(key) ?? new PolicyThread(plan);
+    this.#idle.delete(key);
+    return thread.serve(events, note, () => this.#keep(key, thread));
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#thread.terminate();
+    for (const thread of this.#idle.values()) thread.end();
+  }
+
+  /** One of a kind is kept; a second robot of the same kind loads anew. */
+  #keep(key: string, thread: PolicyThread): void {
+    if (thread.isOver) return;
+    if (this.#idle.has(key)) thread.end();
+    else this.#idle.set(key, thread);
   }
 }
 
-function hear(
-  message: FromHostPolicy,
-  events: HostPolicyEvents,
-  note: (text: string) => void,
-): void {
-  switch (message.kind) {
-    case "made":
-      events.made(message.facts);
-      events.status(HostStatus_State.WARMING_UP, "warming up");
-      return;
-    case "ready":
-      events.status(HostStatus_State.READY, "ready");
-      return;
-    case "decided":
-      events.decided(message.decision);
-      return;
-    case "threw":
-      note(`policy threw: ${printable(message.text)}`);
+class PolicyThread {
+  readonly #thread: HostPolicyThread;
+  #facts: PolicyFacts | undefined;
+  #isReady = false;
+  isOver = false;
+  /** Acts asked and not answered; those of a robot that left are answered to nobody. */
+  #oweCount = 0;
+  #dropCount = 0;
+  #events: HostPolicyEvents | undefined;
+  #note: (text: string) => void = () => undefined;
+
+  constructor(plan: HostPolicyPlan) {
+    this.#thread = spawnHostPolicy(
+      plan,
+      (message) => this.#hear(message),
+      (why) => this.#ended(why),
+    );
+  }
+
+  /** Serves one robot until it leaves. */
+  serve(events: HostPolicyEvents, note: (text: string) => void, onLeave: () => void): HostPolicy {
+    this.#events = events;
+    this.#note = note;
+    this.#dropCount = this.#oweCount;
+    if (this.#facts !== undefined) queueMicrotask(() => this.#tellFacts());
+    return {
+      reset: (epoch) => this.#thread.post({ kind: "reset", epoch }),
+      act: (observation) => {
+        this.#oweCount += 1;
+        this.#thread.post({ kind: "act", observation });
+      },
+      close: () => {
+        this.#events = undefined;
+        onLeave();
+      },
+    };
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.#thread.terminate();
+  }
+
+  #tellFacts(): void {
+    if (this.#facts === undefined) return;
+    this.#events?.made(this.#facts);
+    this.#tellState();
+  }
+
+  #tellState(): void {
+    const { READY, WARMING_UP } = HostStatus_State;
+    if (this.#isReady) this.#events?.status(READY, "ready");
+    else this.#events?.status(WARMING_UP, "warming up");
+  }
+
+  #hear(message: FromHostPolicy): void {
+    switch (message.kind) {
+      case "made":
+        this.#facts = message.facts;
+        this.#tellFacts();
+        return;
+      case "ready":
+        this.#isReady = true;
+        this.#tellState();
+        return;
+      case "decided":
+        this.#oweCount -= 1;
+        if (this.#dropCount > 0) this.#dropCount -= 1;
+        else this.#events?.decided(message.decision);
+        return;
+      case "threw":
+        this.#note(`policy threw: ${printable(message.text)}`);
+    }
+  }
+
+  #ended(why: string): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#note(`policy ended: ${printable(why)}`);
+    this.#events?.refused("policy", "a policy that runs", why, "look at the host's terminal");
   }
 }

@@ -12,6 +12,7 @@ import { addBenchCommand } from "./bench-command.ts";
 import type { CommandContext } from "./command-context.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addEmulatorCommand } from "./estop-emulator-command.ts";
+import { addGateCommand } from "./gate-command.ts";
 import { addHostCommand } from "./host-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { printable, printableLines } from "./output.ts";
@@ -80,6 +81,7 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
   addEmulatorCommand(program);
   addRunCommand(program, context, listed);
   addOperatorCommands(program, context);
+  addGateCommand(program, context);
   addHostCommand(program, context);
   addProxyCommand(program, context);
   addProfileCommand(program, context);

@@ -11,12 +11,15 @@ import type { RunStats } from "../record/run-stats.ts";
 import { faultNames } from "../../safety/faults.ts";
 import { causeWords } from "./hint.ts";
 import { printable } from "./output.ts";
+import { isParked, parkedText } from "./parked.ts";
 import type { RunOptions } from "./run-options.ts";
 
 /** Phases of the supervisor's path that a person is shown; the JSON has more. */
 const PHASE_COUNT_MAX = 8;
 /** A longer path has a line for each phase. */
 const PATH_COLUMN_COUNT_MAX = 80;
+
+const SMOOTHED = repairNames.indexOf("smoothed");
 
 export type TaskOutcome = {
   readonly name: string;
@@ -73,6 +76,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     repairs: named(repairNames, stats.repairTicks),
     evidence: named(evidenceNames, stats.chunks.counts),
     supervisor_path: stats.path.map((mode) => modeNames[mode]),
+    parked: isParked(options.plan.robot, stats.release) ?? null,
     task: {
       name: report.task.name,
       success: report.task.success,
@@ -109,10 +113,12 @@ export function formatReport(report: RunReport, again: string): string {
     `  no decision    ${stats.coverageGapCount} of ${ticks} ticks, held as none came in time`,
     `  safe ticks     held instead of moving: ` +
       list(byReason(stats.safeTicks, report.policySafeTicks)),
-    `  limited        commands changed by a limit: ${list(named(repairNames, stats.repairTicks))}`,
+    `  limited        commands changed by a limit: ${list(limited(stats.repairTicks))}`,
+    `  smoothed       corners of the target rounded, in ${stats.repairTicks[SMOOTHED] ?? 0} ticks`,
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,
     `  supervisor     ${pathText(stats)}`,
     `  last command   ${commandKindNames[stats.last[TickSlot.kind] ?? 0]}`,
+    ...parkedLines(report),
     `  task           ` +
       (task.name === "none" ? "none" : `${printable(task.name)}: ${outcome(task)}`),
   ];
@@ -122,6 +128,12 @@ export function formatReport(report: RunReport, again: string): string {
   if (report.failure !== undefined) lines.push(`  failure        ${printable(report.failure)}`);
   lines.push(`${againLabel(report)}: ${again}`);
   return lines.join("\n");
+}
+
+function parkedLines({ stats, options }: RunReport): string[] {
+  const { robot } = options.plan;
+  if (robot.parkNs === undefined) return [];
+  return [`  parked         ${parkedText(robot, stats.release, stats.firstNs)}`];
 }
 
 function timingLines({ stats, options }: RunReport): string[] {
@@ -206,6 +218,12 @@ function named(names: readonly string[], counts: Float64Array): Record<string, n
     if (count > 0) result[name] = count;
   }
   return result;
+}
+
+/** A rounded corner is no limit at work: it has a line of its own. */
+function limited(ticks: Float64Array): Record<string, number> {
+  const { smoothed: _, ...counts } = named(repairNames, ticks);
+  return counts;
 }
 
 function list(counts: Record<string, number>): string {

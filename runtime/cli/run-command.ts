@@ -23,6 +23,7 @@ import { exitCode, formatReport, jsonReport } from "./report.ts";
 import type { RunReport } from "./report.ts";
 import { runHelp } from "./run-help.ts";
 import type { ListedPolicy } from "./run-help.ts";
+import { readEstopKey } from "./estop-key.ts";
 import type { EstopChoice, RunOptions } from "./run-options.ts";
 import {
   choiceOf,
@@ -57,6 +58,7 @@ export type RunValues = {
   readonly spinTail?: Duration;
   readonly port?: number;
   readonly estop?: string;
+  readonly estopKey?: string;
   readonly autoReset?: boolean;
   readonly json?: boolean;
 };
@@ -90,6 +92,7 @@ export function addRunCommand(
     .addOption(valueOption("--spin-tail <US>", "poll this many µs before each tick", spinTailOf))
     .addOption(valueOption("--port <N>", `first port for the page (${DEFAULT_PORT})`, portOf))
     .addOption(valueOption("--estop <LINE>", "emulated, or its serial line (none)", textOf))
+    .addOption(valueOption("--estop-key <FILE>", "key of a keyed board, 16 hex digits", textOf))
     .option("--no-auto-reset", "leave the emulated e-stop's reset to a person")
     .option("--json", "print the report as one line of JSON")
     .addHelpText("after", () => runHelp(listed))
@@ -153,6 +156,11 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   if (time === "lockstep" && plan.spinTailNs > 0) {
     throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
   }
+  const camera = plan.robot.sim?.camera?.id;
+  if (time === "lockstep" && camera !== undefined && task.requires.includes(camera)) {
+    const expected = `streaming, as task ${task.name} requires pictures`;
+    throw new UsageError("--time", expected, quoted(time));
+  }
   const estop = estopChoice(values, hasKeyboard);
   if (time === "lockstep" && estop.kind !== "none") {
     throw new UsageError("--estop", "--time streaming with it", "--time lockstep");
@@ -160,14 +168,23 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   return { profile: deployment.name, plan, time, durationS: values.duration, estop };
 }
 
-function estopChoice({ estop, autoReset }: RunValues, hasKeyboard: boolean): EstopChoice {
+function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
+  const { estop, estopKey, autoReset } = values;
   const isEmulated = estop === "emulated";
   if (autoReset === false && !isEmulated) {
     throw new UsageError("--no-auto-reset", "--estop emulated with it", quoted(estop ?? "none"));
   }
+  const isBoard = estop?.startsWith("/") === true;
+  if (estopKey !== undefined && !isBoard) {
+    const place = "--estop-key";
+    throw new UsageError(place, "--estop with a board's serial line", quoted(estop ?? "none"));
+  }
   if (estop === undefined || estop === "none") return { kind: "none" };
   if (isEmulated) return { kind: "emulated", autoReset: !hasKeyboard && autoReset !== false };
-  if (estop.startsWith("/")) return { kind: "board", path: estop };
+  if (isBoard) {
+    const key = estopKey === undefined ? undefined : readEstopKey(estopKey);
+    return { kind: "board", path: estop, key };
+  }
   throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
 }
 

@@ -58,13 +58,19 @@ export interface RunHandle {
   /** Leaves a stop; never starts motion. */
   reset(): CueAnswer;
   start(): CueAnswer;
+  /** Stops, lays down what would fall without power, and lets go. Needs no authority. */
+  park(): CueAnswer;
+  /** Lets go at once of what is being parked. False when nothing is: there is none to wait for. */
+  letGo(): boolean;
   /** Presses the button of an emulated e-stop. */
   estop(): CueAnswer;
   /** Presses the reset that an emulated e-stop waits for. */
   arm(): CueAnswer;
   /** Has the e-stop's proof test tried again. */
   prooftest(): CueAnswer;
-  /** Ends the run under control. A second call leaves at once. */
+  /** The end of the run takes a while: the robot is parked first. */
+  readonly parks: boolean;
+  /** Ends the run under control. */
   quit(): void;
   /**
    * The newest camera picture as JPEG, or undefined when there is no camera or none was drawn yet.

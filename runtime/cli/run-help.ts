@@ -44,6 +44,11 @@ Keys, where there is a terminal:
 A policy that loops for ever is policy_lost after 1.5 s and may come back; in lockstep it is waited
 for, and its thread ended after 10 s. A policy thread that ends is exit code 1.
 
+How a run ends: q, SIGINT, SIGTERM or --duration stop the robot under control. One that would fall
+without power is parked: slowly to its rest pose, then it lets go, within 5 s. A second Ctrl-C or
+signal lets go at once, and what it holds up falls; a third leaves at once. In lockstep --duration
+ends without either.
+
 Exit code: 0 ended as asked, 1 latched fault or lost thread, 2 bad input.`;
 
 export function runHelp(listed: readonly ListedPolicy[]): string {

@@ -11,6 +11,8 @@ export type RunHooks = {
   readonly endAsked: Promise<void>;
   /** One line for a person. */
   note(text: string): void;
+  /** The record of each tick, as it comes; the next overwrites it. */
+  ticked?(record: Float64Array): void;
   /** The mode changed; `firstNs` is when the session's first tick was. */
   changed(change: ModeChange, firstNs: number): void;
 };

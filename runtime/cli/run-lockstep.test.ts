@@ -3,7 +3,9 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { TickSlot } from "../contracts/tick-record.ts";
 import { freshUser } from "./fixture.ts";
+import { isParked } from "./parked.ts";
 import { runOptions } from "./run-command.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { runLockstep } from "./run-lockstep.ts";
@@ -64,4 +66,34 @@ test("a policy that takes its time at every decision leaves others theirs", asyn
   const report = await runLockstep(options, hooks);
   expect(report!.stats.tickCount).toBeGreaterThan(0);
   expect(report!.stats.tickCount).toBeLessThan(400);
+});
+
+test("a robot that would fall is parked after a quit, which is no part of the trace", async () => {
+  const parts = { policy: "hold", task: "none", time: "lockstep" } as const;
+  const endAsked = new Promise<void>(() => undefined);
+  const onHandle = (handle: RunHandle) => void setImmediate(() => handle.quit());
+  const options = runOptions("so101", { ...parts, duration: 600 });
+  const quit = await runLockstep(options, { ...silent, onHandle, endAsked });
+  const { release, tickCount } = quit!.stats;
+  expect(isParked(options.plan.robot, release)).toBe(true);
+  expect(quit!.stats.last[TickSlot.tick]).toBeGreaterThan(tickCount);
+  const again = await runLockstep(runOptions("so101", { ...parts, duration: tickCount / 200 }), {
+    ...silent,
+    onHandle: () => undefined,
+    endAsked,
+  });
+  expect(again!.traceHash).toBe(quit!.traceHash);
+  expect(Number.isNaN(again!.stats.release.releasedNs)).toBe(true);
+});
+
+test("a second quit ends it at once, in the air", async () => {
+  const options = runOptions("so101", { policy: "hold", time: "lockstep", duration: 600 });
+  const onHandle = (handle: RunHandle) =>
+    void setImmediate(() => {
+      handle.quit();
+      handle.quit();
+    });
+  const endAsked = new Promise<void>(() => undefined);
+  const report = await runLockstep(options, { ...silent, onHandle, endAsked });
+  expect(isParked(options.plan.robot, report!.stats.release)).toBe(false);
 });

@@ -22,6 +22,7 @@ import { SilenceWatch } from "../workers/silence-watch.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
 import type { RunReport, TaskOutcome } from "./report.ts";
 import { printable } from "./output.ts";
+import { RestWatch } from "./rest-watch.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -125,6 +126,9 @@ class LockstepRun {
   #tick = 0;
   #wallNs = 0;
   #quit = false;
+  readonly #rest: RestWatch;
+  /** Where a run that was told to end ends at the latest. */
+  #endTick = Infinity;
 
   constructor(
     options: RunOptions,
@@ -141,6 +145,7 @@ class LockstepRun {
     this.#thread = thread;
     this.#patience = patience;
     this.#policy = new AskedPolicyPort(thread.arena, robot.policy.anchoring);
+    this.#rest = new RestWatch(robot);
     this.#watch = new RunWatch(options, hooks, () => this.#task());
     this.#watch.policy = printable(thread.name);
     this.#core = new ControlCore({
@@ -148,7 +153,7 @@ class LockstepRun {
       layout: layoutOf(plan),
       schemaFingerprint: commandFingerprint(robot),
       sensor: body.sensor,
-      actuator: body.robot.actuator,
+      actuator: body,
       policy: this.#policy,
       cues: this.#cues,
       alive: ALL_ALIVE,
@@ -171,7 +176,7 @@ class LockstepRun {
     this.#core.prime(instant(0));
     this.#cues.put(OperatorCue.Start); // typing `run` is the start act
     const fromNs = this.#clock.nowNs();
-    while (this.#tick < tickCount && !this.#quit) {
+    while (this.#tick < this.#untilTick(tickCount) && !this.#quit) {
       await this.#batch(tickCount);
       await nextTurn();
     }
@@ -181,7 +186,7 @@ class LockstepRun {
   }
 
   /** Within a batch the policy decides for the next tick while the world moves on from this one. */
-  async #batch(untilTick: number): Promise<void> {
+  async #batch(tickCount: number): Promise<void> {
     const { robot } = this.#options.plan;
     const timeOf = (tick: number) => tickTimeNs(tick, robot.controlHz, 1);
     const untilNs = this.#clock.nowNs() + this.#patience.batchNs;
@@ -192,11 +197,14 @@ class LockstepRun {
       const nowNs = timeOf(this.#tick);
       controlTick(this.#core, nowNs);
       this.#tick += 1;
-      isLast = this.#tick === untilTick || this.#clock.nowNs() > untilNs;
+      isLast = this.#tick >= this.#untilTick(tickCount) || this.#clock.nowNs() > untilNs;
       // Nobody may quit between a decision and its tick, so the last one leaves none under way.
       if (isLast) this.#policy.settle();
       else this.#policy.ask(this.#tick, timeOf(this.#tick));
       this.#body.advanceTo(instant(nowNs + robot.periodNs / 2));
+      if (this.#endTick !== Infinity && this.#rest.isOver(this.#watch.stats.last)) {
+        this.#quit = true;
+      }
       if (!this.#policy.awaitAnswer(WAIT_MS)) await this.#answered();
     }
   }
@@ -252,11 +260,27 @@ class LockstepRun {
       estop: () => NO_ESTOP_ANSWER,
       arm: () => NO_ESTOP_ANSWER,
       prooftest: () => NO_ESTOP_ANSWER,
-      quit: () => {
-        this.#quit = true;
-      },
+      quit: () => this.#askEnd(),
       frame: () => Promise.resolve(undefined),
     };
+  }
+
+  /** Once the end is asked, a robot that would fall may take the time that parking takes. */
+  #untilTick(tickCount: number): number {
+    return this.#endTick === Infinity ? tickCount : this.#endTick;
+  }
+
+  /** Between two ticks: a robot that would fall is parked first. The second time ends at once. */
+  #askEnd(): void {
+    if (!this.#rest.letsGo || this.#endTick !== Infinity) {
+      this.#quit = true;
+      return;
+    }
+    const { periodNs } = this.#options.plan.robot;
+    this.#endTick = this.#tick + Math.ceil((this.#rest.restMsMax * NS_PER_MS) / periodNs);
+    this.#policy.giveUp(); // nobody waits for a decision that would move nothing
+    this.#watch.endTrace();
+    this.#cues.put(OperatorCue.Shutdown);
   }
 
   #task(): TaskOutcome {

@@ -11,7 +11,12 @@ export type EstopChoice =
       /** Nobody is there to press the reset: the run does it once, after the proof test. */
       readonly autoReset: boolean;
     }
-  | { readonly kind: "board"; readonly path: string };
+  | {
+      readonly kind: "board";
+      readonly path: string;
+      /** Undefined where the line carries no tags. */
+      readonly key?: Uint8Array | undefined;
+    };
 
 export type RunOptions = {
   /** The deployment's own name, or the robot's. */

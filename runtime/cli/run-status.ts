@@ -77,6 +77,7 @@ function hintFrom({ stats, policy, lostThread }: StatusFacts): Hint {
   return hintOf({
     mode: last[TickSlot.mode]!,
     reason: last[TickSlot.reason]!,
+    kind: last[TickSlot.kind]!,
     faultBits: last[TickSlot.faults]!,
     policy,
     stop: stats.story.stop,

@@ -7,6 +7,7 @@ import type { Evidence } from "../contracts/evidence.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
+import { LifecycleState } from "../../hal/robot.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
 import { AskWord } from "../shm/ask-word.ts";
@@ -18,11 +19,14 @@ import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../wor
 import { SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { EstopEmulator } from "./estop-emulator.ts";
-import { EstopWatch, stopNsMinOf } from "./estop-watch.ts";
+import { BOARD_PATIENCE, EMULATED_PATIENCE, emulatedStopMs, EstopWatch } from "./estop-watch.ts";
+import { stopNsMinOf } from "./estop-watch.ts";
+import type { EstopFacts } from "./estop-watch.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
 import { realtimeWarnings } from "./realtime.ts";
+import { RestWatch } from "./rest-watch.ts";
 import type { RunReport } from "./report.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
@@ -31,23 +35,24 @@ import { RunWatch } from "./run-watch.ts";
 
 /** How often the records are drained: far more often than their rings fill. */
 const POLL_MS = 20;
-/** A robot that is not at rest this long after a stop was asked is left to its driver. */
-const REST_MS_MAX = 1_500;
+/** Looks of this thread without a new tick after which control is hung: two seconds of looking. */
+const TICKLESS_POLLS_MAX = 100;
 /** Ticks kept for a dump: two seconds at 200 Hz. */
 const FLIGHT_TICKS = 400;
-/** Ticks at rest before the threads are stopped. */
-const REST_TICKS = 10;
 const JPEG_QUALITY_PERCENT = 80;
 
 const LOADING = "loading physics and threads: this takes some seconds";
 
 export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
   const { estop } = options;
-  const emulator = estop.kind === "emulated" ? await EstopEmulator.start() : undefined;
-  const path = estop.kind === "board" ? estop.path : emulator?.path;
+  const isEmulated = estop.kind === "emulated";
   const stopNsMin = stopNsMinOf(options.plan.robot);
+  const emulator = isEmulated ? await EstopEmulator.start(emulatedStopMs(stopNsMin)) : undefined;
+  const path = estop.kind === "board" ? estop.path : emulator?.path;
   const enablePath = emulator?.enablePath;
-  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin };
+  const patience = isEmulated ? EMULATED_PATIENCE : BOARD_PATIENCE;
+  const key = estop.kind === "board" ? estop.key : undefined;
+  const opened = path === undefined ? undefined : { path, enablePath, stopNsMin, key, ...patience };
   const plan = { ...options.plan, estop: opened };
   try {
     return await new StreamingRun({ ...options, plan }, hooks, emulator).go();
@@ -79,7 +84,8 @@ class StreamingRun {
   readonly #flight: FlightRecorder;
   #failure: string | undefined;
   #lastMode: number = Mode.Starting;
-  #restTicks = 0;
+  readonly #rest: RestWatch;
+  #ticklessPolls = 0;
   #quitAsked = false;
   /** When the run ends by itself. */
   #endNs = Infinity;
@@ -89,6 +95,7 @@ class StreamingRun {
     const { plan } = options;
     this.#options = options;
     this.#hooks = hooks;
+    this.#rest = new RestWatch(plan.robot);
     this.#notes = new NoteLimit((text) => hooks.note(text));
     this.#threads = new StreamingThreads(plan, (text) => this.#tell(text));
     const { arena, origin } = this.#threads;
@@ -104,7 +111,13 @@ class StreamingRun {
     this.#pictures = new ImageReader(arena.images("pictures"));
     this.#ask = new AskWord(arena.words("camera-ask"));
     this.#clock = new SystemClock(origin, duration(0), { stopped: false });
-    this.#estop = new EstopWatch(arena, options.estop, emulator, (text) => hooks.note(text));
+    this.#estop = new EstopWatch(
+      arena,
+      options,
+      emulator,
+      () => this.#estopFacts(),
+      (text) => hooks.note(text),
+    );
   }
 
   async go(): Promise<RunReport> {
@@ -169,17 +182,20 @@ class StreamingRun {
   }
 
   #poll(): void {
+    this.#ticklessPolls += 1;
     while (this.#ticks.takeInto(this.#tick)) {
+      this.#ticklessPolls = 0;
       this.#takeEvidence(this.#tick[TickSlot.nowNs]!);
       this.#watch.write(this.#tick);
       this.#flight.write(this.#tick);
       this.#noteLatch(this.#tick[TickSlot.mode]!);
-      if (this.#quitAsked) this.#countRest(this.#tick);
+      if (this.#quitAsked && this.#rest.isOver(this.#tick)) this.#end();
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
     this.#robotStatus.take();
     this.#policyStatus.take();
+    if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
     const nowNs = this.#clock.nowNs();
     this.#notes.tell(nowNs);
     if (nowNs >= this.#endNs) this.#quit();
@@ -209,27 +225,21 @@ class StreamingRun {
     }
   }
 
-  /** After a quit the run ends once the command stands still in a mode that does not move. */
-  #countRest(record: Float64Array): void {
-    const mode = record[TickSlot.mode];
-    const stopped = mode !== Mode.Running && mode !== Mode.Degraded;
-    const jointCount = this.#options.plan.robot.joints.length;
-    const from = TickSlot.joints + jointCount;
-    let still = stopped;
-    for (let slot = from; slot < from + jointCount; slot += 1) {
-      if (record[slot] !== this.#lastCommand[slot - from]) still = false;
-      this.#lastCommand[slot - from] = record[slot]!;
-    }
-    this.#restTicks = still ? this.#restTicks + 1 : 0;
-    if (this.#restTicks === REST_TICKS) this.#end();
-  }
-  readonly #lastCommand: number[] = [];
-
   #quit(): void {
     if (this.#quitAsked) return;
     this.#quitAsked = true;
     this.#threads.cue(OperatorCue.Shutdown);
-    setTimeout(() => this.#end(), REST_MS_MAX).unref();
+    setTimeout(() => this.#end(), this.#rest.restMsMax).unref();
+  }
+
+  #estopFacts(): EstopFacts {
+    this.#robotStatus.take();
+    const { record } = this.#robotStatus;
+    return {
+      nowNs: this.#clock.nowNs(),
+      isStarting: this.#lastMode === Mode.Starting,
+      isActive: record[RobotStatusSlot.lifecycle] === LifecycleState.Active,
+    };
   }
 
   #task(): RunReport["task"] {
@@ -254,7 +264,7 @@ class StreamingRun {
     };
     return {
       status: () => this.#watch.status(),
-      stop: cues.stop,
+      ...cues,
       reset: () => this.#estop.pressReset() ?? fresh(cues.reset)(),
       start: fresh(cues.start),
       estop: () => this.#estop.pressButton(),

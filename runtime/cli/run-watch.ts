@@ -3,6 +3,7 @@
 // nothing: the run hands cues on.
 
 import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
+import { CommandKind } from "../contracts/command.ts";
 import { OperatorCue } from "../contracts/mode.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
@@ -40,6 +41,7 @@ export class RunWatch implements TickSink, EvidenceSink {
   /** Cues that were handed on and that no tick has taken yet. */
   #waitingCueBits = 0;
   #isSteered = false;
+  #isTraceOver = false;
 
   constructor(options: RunOptions, hooks: RunHooks, task: () => TaskOutcome) {
     const { robot, policy } = options.plan;
@@ -56,9 +58,19 @@ export class RunWatch implements TickSink, EvidenceSink {
     this.stats.note(code);
   }
 
+  /** A person ended a run that repeats by its number of ticks: what follows is not part of it. */
+  endTrace(): void {
+    this.#isTraceOver = true;
+  }
+
   write(record: Float64Array): void {
     const { stats } = this;
+    if (this.#isTraceOver) {
+      stats.follow(record);
+      return;
+    }
     stats.write(record);
+    this.#hooks.ticked?.(record);
     this.#hash.write(record);
     this.#waitingCueBits &= ~record[TickSlot.cues]!;
     this.#faultTimes.tellUntil(stats.lastNs - stats.firstNs, (text) => this.#hooks.note(text));
@@ -74,9 +86,14 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   /** A person's cues, judged, then handed on by `put`, which says whether there was room. */
-  cues(put: (cue: OperatorCue) => void): Pick<RunHandle, "stop" | "reset" | "start"> {
+  cues(
+    put: (cue: OperatorCue) => void,
+  ): Pick<RunHandle, "stop" | "park" | "letGo" | "parks" | "reset" | "start"> {
     return {
+      parks: this.#options.plan.robot.parkNs !== undefined,
       stop: () => this.#answer(OperatorCue.Stop, put),
+      park: () => this.#answer(OperatorCue.Park, put),
+      letGo: () => this.#letGo(put),
       reset: () => this.#answer(OperatorCue.Reset, put),
       start: () => this.#answer(OperatorCue.Start, put),
     };
@@ -91,7 +108,17 @@ export class RunWatch implements TickSink, EvidenceSink {
     put(cue);
     this.#waitingCueBits |= 1 << cue;
     this.#isSteered = true;
-    return { accepted: true, text: handedOnText(cue, mode) };
+    const { parkNs } = this.#options.plan.robot;
+    const isParking = last[TickSlot.kind] === CommandKind.Park;
+    return { accepted: true, text: handedOnText(cue, mode, { parkNs, isParking }) };
+  }
+
+  /** In the tick a stop that comes while the robot is being parked lets go. */
+  #letGo(put: (cue: OperatorCue) => void): boolean {
+    const isHeld = Number.isNaN(this.stats.release.releasedNs);
+    if (this.#options.plan.robot.parkNs === undefined || !isHeld) return false;
+    put(OperatorCue.Stop);
+    return true;
   }
 
   report(facts: ReportFacts): RunReport {

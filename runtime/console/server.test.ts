@@ -10,6 +10,9 @@ const server = ConsoleServer.open(
   {
     status: () => run.status(),
     stop: () => run.stop(),
+    park: () => run.park(),
+    letGo: () => run.letGo(),
+    parks: false,
     reset: () => run.reset(),
     start: () => run.start(),
     estop: () => run.estop(),

@@ -41,8 +41,8 @@ test("codes keep the places that recordings hold", () => {
     "Starting Running Degraded SafeStop Recover FaultLatched",
   );
   expect(OperatorCue as Record<string, number>).toEqual(inOrder(OperatorCue));
-  expect(Object.keys(OperatorCue).slice(0, 8).join(" ")).toBe(
-    "None Stop Reset Start Shutdown DriverLost PolicyLost MainSlow",
+  expect(Object.keys(OperatorCue).slice(0, 9).join(" ")).toBe(
+    "None Stop Reset Start Shutdown DriverLost PolicyLost MainSlow Park",
   );
 });
 

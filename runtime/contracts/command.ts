@@ -15,6 +15,7 @@ export const CommandKind = {
   Sit: 5,
   Land: 6,
   ReturnHome: 7,
+  Park: 8,
 } as const;
 export type CommandKind = (typeof CommandKind)[keyof typeof CommandKind];
 
@@ -27,6 +28,7 @@ export const commandKindNames = [
   "sit",
   "land",
   "return_home",
+  "park",
 ] as const;
 
 /** What the gate changed in a command: one bit each, counted. */
@@ -39,6 +41,8 @@ export const RepairBit = {
   Workspace: 32,
   StartRamp: 64,
   Coast: 128,
+  /** A corner of the target rounded by so little that no limit was really asked for. */
+  Smoothed: 256,
 } as const;
 
 export const repairNames = [
@@ -50,6 +54,7 @@ export const repairNames = [
   "workspace",
   "start_ramp",
   "coast",
+  "smoothed",
 ] as const;
 
 /** Slot numbers of a command record. Append only: a changed slot is a new schema version. */

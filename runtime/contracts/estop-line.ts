@@ -23,7 +23,9 @@ export const EstopBeatSlot = {
   /** Of the first answer; the others follow it. */
   tickIndex: 3,
   answerCount: 4,
-  answers: 5,
+  /** 1 while a latched fault says that the robot doesn't obey. */
+  wantsCut: 5,
+  answers: 6,
 } as const;
 export const ESTOP_BEAT_SLOT_COUNT = EstopBeatSlot.answers + ANSWERS_PER_TICK;
 

@@ -27,11 +27,13 @@ export const OperatorCue = {
   Stop: 1,
   Reset: 2,
   Start: 3,
-  /** The process is asked to end: stop under control. */
+  /** The process is asked to end: stop under control, and park what would fall. */
   Shutdown: 4,
   DriverLost: 5,
   PolicyLost: 6,
   MainSlow: 7,
+  /** Stop, lay down what would fall without power, and let go. */
+  Park: 8,
 } as const;
 export type OperatorCue = (typeof OperatorCue)[keyof typeof OperatorCue];
 

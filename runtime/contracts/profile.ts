@@ -126,6 +126,8 @@ export type RobotProfile = {
   };
   /** How long it takes to sit down; present where an action is `sit`. */
   readonly sitNs?: Duration;
+  /** How long parking may take; present where power falls away and nothing lands. */
+  readonly parkNs?: Duration;
   /** How it comes down; present where an action is `land`. */
   readonly land?: LandProfile;
   readonly joints: readonly JointProfile[];

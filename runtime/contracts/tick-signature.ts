@@ -51,8 +51,11 @@ export class TickSignature {
 export interface EstopPort {
   /** Begins the signature of a tick with the newest question. May be called in the tick. */
   beginInto(signature: TickSignature, tick: number): void;
-  /** Takes the answers of a tick that ran to its end. May be called in the tick. */
-  answer(signature: TickSignature, mode: Mode): void;
+  /**
+   * Takes the answers of a tick that ran to its end. `wantsCut` while a latched fault says that the
+   * robot doesn't obey. May be called in the tick.
+   */
+  answer(signature: TickSignature, mode: Mode, wantsCut: boolean): void;
 }
 
 /** A run without an e-stop: nothing is asked and nothing answered. */

@@ -2,7 +2,7 @@
 // edges, plus pinned results that must be the same bits on every machine.
 
 import { expect, test } from "bun:test";
-import { ANGLE_RAD_MAX, acos, asin, atan2, cos, sin } from "./trig.ts";
+import { ANGLE_RAD_MAX, acos, asin, atan2, cos, sin, sinCosInto } from "./trig.ts";
 
 /** Points spread over [-1, 1) without repeating: the golden-ratio sequence. */
 function spread(index: number): number {
@@ -34,6 +34,18 @@ test("sin and cos agree with the engine beside every multiple of pi/4 up to 1e4 
   const at = (index: number) => ((index >> 2) * Math.PI) / 4 + ((index & 3) - 1.5) * 1e-9;
   expect(worstError(48_000, (i) => Math.abs(sin(at(i)) - Math.sin(at(i))))).toBeLessThan(1e-14);
   expect(worstError(48_000, (i) => Math.abs(cos(at(i)) - Math.cos(at(i))))).toBeLessThan(1e-14);
+});
+
+test("sine and cosine together are the same bits as one by one", () => {
+  const both = new Float64Array(2);
+  const wrong = Array.from({ length: 100_000 }, (_, index) => {
+    const size = [1, 100, ANGLE_RAD_MAX][index % 3]!;
+    return index === 0 ? -0 : index === 1 ? Number.NaN : index === 2 ? 2e6 : spread(index) * size;
+  }).filter((angleRad) => {
+    sinCosInto(both, angleRad);
+    return !(Object.is(both[0], sin(angleRad)) && Object.is(both[1], cos(angleRad)));
+  });
+  expect(wrong).toEqual([]);
 });
 
 test("atan2 agrees with the engine within 1e-15 relative all around the circle", () => {

@@ -59,6 +59,23 @@ export function cos(angleRad: number): number {
   return quadrant === 0 || quadrant === 3 ? value : -value;
 }
 
+/** Sine and cosine of one angle, to the same bits as by themselves, into the first two slots. */
+export function sinCosInto(out: Float64Array, angleRad: number): void {
+  if (!(angleRad >= -ANGLE_RAD_MAX && angleRad <= ANGLE_RAD_MAX)) {
+    out[0] = Number.NaN;
+    out[1] = Number.NaN;
+    return;
+  }
+  const k = angleRad * TWO_OVER_PI + ROUNDER - ROUNDER;
+  const r = angleRad - k * HALF_PI_1 - k * HALF_PI_2 - k * HALF_PI_3;
+  const quadrant = k & 3;
+  const isOdd = (quadrant & 1) !== 0;
+  const sine = isOdd ? cosNearZero(r) : sinNearZero(r);
+  const cosine = isOdd ? sinNearZero(r) : cosNearZero(r);
+  out[0] = quadrant < 2 ? sine : -sine;
+  out[1] = quadrant === 0 || quadrant === 3 ? cosine : -cosine;
+}
+
 /** Angle of the point (x, y) in rad, in [-pi, pi], zeros and infinities as in IEEE 754. */
 export function atan2(y: number, x: number): number {
   if (Number.isNaN(y) || Number.isNaN(x)) return Number.NaN;

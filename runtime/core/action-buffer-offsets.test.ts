@@ -53,3 +53,12 @@ test("a velocity that goes on from chunk to chunk goes on without a stumble", ()
   }
   expect(sent).toEqual(sent.map((_, tick) => (tick + 1) / 4));
 });
+
+test("held offsets that take over behind their last row begin with that row's own motion", () => {
+  const { put, at, command } = bufferOf({});
+  command.set([3]);
+  const slots = { base: ChunkBase.TakeoverCommand };
+  put({ horizon: 3, untilMs: 200, rows: (row) => row * row, slots }, 130);
+  // The last row of 0, 1, 4 moves by 3, however long ago the row began.
+  expect([130, 190].map(at)).toEqual([6, 6]);
+});

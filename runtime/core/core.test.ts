@@ -4,158 +4,15 @@
 import { expect, test } from "bun:test";
 import { Fault } from "../../safety/faults.ts";
 import { testJoint, testProfile } from "../../safety/fixture.ts";
-import { ChunkSlot, ChunkView } from "../contracts/action.ts";
-import { CommandSlot, commandKindNames } from "../contracts/command.ts";
-import type { CommandView } from "../contracts/command.ts";
-import { EvidenceSlot, evidenceNames } from "../contracts/evidence.ts";
-import { Mode, OperatorCue, modeNames } from "../contracts/mode.ts";
-import type { RobotProfile, SourceProfile } from "../contracts/profile.ts";
-import { Reason, reasonNames } from "../contracts/reason.ts";
-import { SampleSlot } from "../contracts/sample.ts";
-import type { SensorSnapshot } from "../contracts/sample.ts";
-import { StateLayout, StateSlot } from "../contracts/state.ts";
-import type { StateView } from "../contracts/state.ts";
-import { TickSlot, TickView, tickSlotCount } from "../contracts/tick-record.ts";
+import { commandKindNames } from "../contracts/command.ts";
+import { Mode, OperatorCue } from "../contracts/mode.ts";
+import { Reason } from "../contracts/reason.ts";
+import { TickSlot, TickView } from "../contracts/tick-record.ts";
 import { instant, milliseconds } from "../contracts/units.ts";
-import type { Instant } from "../contracts/units.ts";
-import { ControlCore } from "./core.ts";
-import { EvidenceLog } from "./evidence-log.ts";
-import { FlightRecorder } from "./flight-recorder.ts";
 import type { Pacer } from "./pacer.ts";
 import { STOPPED, runLoop } from "./pacer.ts";
-import { controlTick } from "./tick.ts";
 
-const MS = 1e6;
-const FINGERPRINT = 77;
-
-const source: SourceProfile = {
-  id: "arm",
-  kind: "proprio",
-  periodNs: milliseconds(5),
-  validityNs: milliseconds(15),
-  joints: ["joint"],
-  measuresVelocity: true,
-  measuresEffort: false,
-  frame: "joint",
-};
-
-function profileOf(changes: Partial<RobotProfile> = {}): RobotProfile {
-  const base = testProfile([testJoint()], { sources: [source] });
-  const supervisor = { ...base.supervisor, startsIn: "Running" as const };
-  return { ...base, supervisor, ...changes };
-}
-
-/** Every port of a core, scripted, and a diary of who was called when. */
-class Rig {
-  readonly diary: string[] = [];
-  readonly sent: { kind: string; reason: string; valueRad: number }[] = [];
-  readonly published: { tick: number; epoch: number; mode: string; commandRad: number }[] = [];
-  readonly cues: OperatorCue[] = [];
-  readonly chunks: ChunkView[] = [];
-  readonly evidence = new EvidenceLog();
-  readonly ticks = new FlightRecorder(1_000, tickSlotCount(1));
-  readonly core: ControlCore;
-  positionRad = 0.25;
-  isSilent = false;
-  silentFaults = 0;
-  nowMs = 0;
-
-  constructor(profile: RobotProfile = profileOf(), deadlineIsFault = true) {
-    this.core = new ControlCore({
-      profile,
-      layout: new StateLayout(profile, [source], ""),
-      schemaFingerprint: FINGERPRINT,
-      sensor: { observeInto: (snapshot, nowNs) => this.#observe(snapshot, nowNs) },
-      actuator: { send: (command) => this.#send(command) },
-      policy: {
-        chunk: new ChunkView(),
-        takeChunk: () => this.#take(),
-        publish: (state) => this.#publish(state),
-        beginEpoch: (epoch) => this.diary.push(`epoch ${epoch}`),
-      },
-      cues: { takeCue: () => this.cues.shift() ?? OperatorCue.None },
-      alive: { check: () => this.silentFaults },
-      ticks: this.ticks,
-      evidence: this.evidence,
-      deadlineIsFault,
-    });
-    this.core.prime(instant(0));
-  }
-
-  /** One tick, 5 ms after the last. */
-  tick(): string {
-    this.diary.length = 0;
-    const reason = controlTick(this.core, instant(this.nowMs * MS));
-    this.nowMs += 5;
-    return reasonNames[reason];
-  }
-
-  reasons(count: number): string[] {
-    return Array.from({ length: count }, () => this.tick());
-  }
-
-  /** Hands over a chunk that stays at one value for 80 ms from now. */
-  decide(valueRad: number, slots: Partial<Record<keyof typeof ChunkSlot, number>> = {}): void {
-    const chunk = new ChunkView();
-    this.#seq += 1;
-    chunk.begin(this.core.epoch, this.#seq, 4, 1, milliseconds(20));
-    chunk.record[ChunkSlot.schemaFingerprint] = FINGERPRINT;
-    chunk.setWindow(instant(this.nowMs * MS), instant((this.nowMs + 80) * MS));
-    chunk.values.fill(valueRad, 0, 4);
-    for (const [slot, value] of Object.entries(slots)) {
-      chunk.record[ChunkSlot[slot as keyof typeof ChunkSlot]] = value;
-    }
-    this.chunks.push(chunk);
-  }
-  #seq = 0;
-
-  get mode(): string {
-    return modeNames[this.core.supervisor.mode];
-  }
-
-  /** The newest tick record, by name. */
-  fact(name: keyof typeof TickSlot): number {
-    return this.ticks.dump().at(-1)![TickSlot[name]]!;
-  }
-
-  events(): string[] {
-    return this.evidence.dump().map((e) => `${evidenceNames[e[EvidenceSlot.code]!]} ${e[2]}`);
-  }
-
-  #observe(snapshot: SensorSnapshot, nowNs: Instant): void {
-    this.diary.push("observe");
-    snapshot.clear();
-    if (this.isSilent) return;
-    const { record, payload } = snapshot.samples[0]!;
-    record[SampleSlot.sensorStampNs] = nowNs - 2 * MS;
-    record[SampleSlot.receiveNs] = nowNs - 1 * MS;
-    record[SampleSlot.validMask] = 1;
-    payload[0] = this.positionRad;
-    snapshot.arrived[0] = 1;
-  }
-
-  #take(): boolean {
-    const next = this.chunks.shift();
-    this.diary.push(next === undefined ? "no chunk" : "chunk");
-    if (next === undefined) return false;
-    this.core.policy.chunk.copyFrom(next);
-    return true;
-  }
-
-  #send(command: CommandView): void {
-    this.diary.push("send");
-    const reason = reasonNames[command.record[CommandSlot.reason]!]!;
-    const kind = commandKindNames[command.kind]!;
-    this.sent.push({ kind, reason, valueRad: command.values[0]! });
-  }
-
-  #publish(state: StateView): void {
-    this.diary.push("publish");
-    const mode = modeNames[state.record[StateSlot.mode]!]!;
-    const { tick, epoch, command } = state;
-    this.published.push({ tick, epoch, mode, commandRad: command[0]! });
-  }
-}
+import { MS, Rig, profileOf, source } from "./core-rig.ts";
 
 test("a tick takes arrivals, observes, sends one command and publishes, in this order", () => {
   const rig = new Rig();
@@ -329,6 +186,50 @@ test("a start re-arms the gate: a robot that was moved meanwhile is held where i
   expect(rig.sent.at(-1)).toEqual({ kind: "hold", reason: "no_action", valueRad: 1 });
 });
 
+test("one wrong reading in the tick of a start never becomes a command", () => {
+  const rig = new Rig(testProfile([testJoint()], { sources: [source] }));
+  rig.cues.push(OperatorCue.Start);
+  for (let tick = 0; tick < 10 && rig.mode !== "RUNNING"; tick += 1) {
+    rig.decide(0.25);
+    rig.tick();
+  }
+  rig.cues.push(OperatorCue.Stop);
+  rig.reasons(5);
+  rig.cues.push(OperatorCue.Reset);
+  rig.reasons(5);
+  rig.cues.push(OperatorCue.Start);
+  rig.positionRad = -1;
+  rig.tick();
+  expect(rig.sent.at(-1)!.valueRad).toBe(0.25);
+  rig.positionRad = 0.25;
+  // The start waits for three samples that agree, and says what it lacks.
+  rig.decide(0.3);
+  expect(rig.reasons(3)).toEqual(["low_quality", "low_quality", "ok"]);
+  expect(rig.sent.slice(-3).every(({ valueRad }) => valueRad >= 0.25)).toBe(true);
+  expect(rig.sent.at(-1)!.kind).toBe("motion");
+});
+
+test("a start on samples that never agree ends in SAFE_STOP, where it was held", () => {
+  const rig = new Rig(testProfile([testJoint()], { sources: [source] }));
+  rig.cues.push(OperatorCue.Start);
+  for (let tick = 0; tick < 10 && rig.mode !== "RUNNING"; tick += 1) {
+    rig.decide(0.25);
+    rig.tick();
+  }
+  for (const cue of [OperatorCue.Stop, OperatorCue.Reset, OperatorCue.Start]) {
+    rig.cues.push(cue);
+    rig.positionRad = cue === OperatorCue.Start ? -1 : 0.25;
+    rig.tick();
+  }
+  for (let tick = 0; tick < 60; tick += 1) {
+    rig.positionRad = tick % 2 === 0 ? 0.9 : -1;
+    if (tick % 10 === 0) rig.decide(0.3);
+    rig.tick();
+  }
+  expect(rig.mode).toBe("SAFE_STOP");
+  expect(rig.sent.slice(-60).every(({ valueRad }) => valueRad === 0.25)).toBe(true);
+});
+
 test("a chunk that begins too far away is voided by name, and the robot holds", () => {
   const rig = new Rig();
   rig.decide(1.5);
@@ -462,21 +363,4 @@ test("with nothing asked the record shows the command in its place", () => {
   rig.tick();
   const { asked, command } = new TickView(rig.ticks.dump().at(-1)!, 1);
   expect([asked[0], command[0]]).toEqual([0.25, 0.25]);
-});
-
-test("while the e-stop holds the power off the command is where the robot is", () => {
-  const rig = new Rig();
-  rig.tick();
-  rig.silentFaults = 1 << Fault.EstopOpen;
-  rig.tick();
-  expect(rig.mode).toBe("FAULT_LATCHED");
-  for (const positionRad of [0.2, -0.4, -1.1]) {
-    rig.positionRad = positionRad;
-    rig.tick();
-    expect(rig.sent.at(-1)).toMatchObject({ kind: "hold", valueRad: positionRad });
-  }
-  rig.silentFaults = 0;
-  rig.positionRad = -1.15; // closed again: held from here on, as any robot at rest
-  rig.tick();
-  expect(rig.sent.at(-1)!.valueRad).toBe(-1.1);
 });

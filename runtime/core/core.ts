@@ -154,6 +154,8 @@ export class ControlCore {
       if (cue === OperatorCue.None) break;
       this.#cueBits |= 1 << cue;
       supervisor.cue(cue, nowNs);
+      if (cue === OperatorCue.Park || cue === OperatorCue.Shutdown) this.gate.park();
+      else if (cue === OperatorCue.Stop) this.gate.letGo();
     }
     let silent = this.#alive.check();
     for (let fault = 0; silent !== 0; fault += 1) {
@@ -182,6 +184,7 @@ export class ControlCore {
       this.actions.voidActive(Evidence.RejectedStartMismatch, nowNs);
     }
     this.gate.reduceSpeed(this.supervisor.reducesMotion);
+    this.gate.heed(this.supervisor.activeFaults);
     if (this.supervisor.powerless) this.gate.follow(this.state);
     if (this.supervisor.started) this.gate.rearm(this.state);
     if (this.supervisor.epochRaised) this.beginEpoch(nowNs);
@@ -197,7 +200,7 @@ export class ControlCore {
     this.#lastReason = reason;
     this.#publish(this.tick);
     this.#writeRecord(reason, command, nowNs);
-    this.#estop.answer(this.#signature, this.supervisor.mode);
+    this.#estop.answer(this.#signature, this.supervisor.mode, this.supervisor.wantsCut);
     this.tick += 1;
   }
 

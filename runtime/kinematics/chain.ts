@@ -122,7 +122,8 @@ export class Chain {
   }
 }
 
-function pathTo(robot: ChainProfile, tip: string): number[] {
+/** Profile indices of the joints from the base to this one. Set-up only. */
+export function pathTo(robot: ChainProfile, tip: string): number[] {
   const path: number[] = [];
   let name: string | undefined = tip;
   while (name !== undefined) {

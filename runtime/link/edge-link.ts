@@ -76,7 +76,8 @@ export class EdgeLink {
   #hello: Hello | undefined;
   #facts: PolicyFacts | undefined;
   #refusal: Refusal | undefined;
-  #why = "not dialled yet";
+  /** Why it is not ready: while it tries anew, what ended the last session. */
+  #why = "the first connection";
   #epoch = -1;
   #requestId = 0;
   #request: Request | undefined;
@@ -129,7 +130,6 @@ export class EdgeLink {
   opened(nowNs: Instant): void {
     if (this.#phase !== "dialing") return;
     this.#phase = "greeting";
-    this.#why = "waits for the host's welcome";
     this.#phaseDueNs = instant(nowNs + GREETING_NS_MAX);
     const hello = this.#makeHello(BigInt(this.#session));
     this.#hello = hello;
@@ -239,8 +239,12 @@ export class EdgeLink {
   }
 
   #phaseOver(nowNs: Instant): void {
-    if (this.#phase === "waiting") this.#dial(nowNs);
-    else if (this.#phase === "dialing") {
+    if (this.#phase === "waiting") {
+      this.#dial(nowNs);
+      return;
+    }
+    this.#backoffNs = BACKOFF_NS_MIN; // it has waited already
+    if (this.#phase === "dialing") {
       this.#hangUp(`no connection within ${DIAL_NS_MAX / 1e6} ms`, nowNs);
     } else this.#hangUp(`no welcome within ${GREETING_NS_MAX / 1e6} ms`, nowNs);
   }

@@ -7,7 +7,7 @@ import { milliseconds } from "../contracts/units.ts";
 export const PROTOCOL_VERSION = 1;
 
 /** From dialling to an open stream. A peer that accepts and says nothing is given up. */
-export const DIAL_NS_MAX = milliseconds(2_000);
+export const DIAL_NS_MAX = milliseconds(1_000);
 /** From hello to welcome: no work is done between them. */
 export const GREETING_NS_MAX = milliseconds(1_000);
 /** A question that keeps the line alive, and measures it. */

@@ -53,6 +53,7 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
       latch: choice(tree, "/safe_actions/latch", SAFE_ACTIONS),
     },
     ...(tree.has("/sit_ms") ? { sitNs: ns(tree, "/sit_ms") } : {}),
+    ...(tree.has("/park_ms") ? { parkNs: ns(tree, "/park_ms") } : {}),
     ...(tree.has("/land") ? { land: buildLand(tree) } : {}),
     joints: tree.each("/joints").map((pointer) => buildJoint(tree, pointer)),
     toolParent: tree.text("/tool/parent"),

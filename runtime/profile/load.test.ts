@@ -65,6 +65,7 @@ test("a checked robot has every field of its file", () => {
     periodNs: 5_000_000,
     powerCut: "falls",
     safeActions: { degraded: "hold", stop: "hold", latch: "hold" },
+    parkNs: 4_321_000_000,
     joints: 2,
     toolParent: "second",
     toolM: [0, 0, 0.2],

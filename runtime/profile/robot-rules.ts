@@ -22,6 +22,7 @@ export function checkRobot(tree: Tree): void {
   checkJointName(tree, "/gripper", joints);
   checkWorkspace(tree);
   checkSafeActions(tree, joints);
+  checkParking(tree);
   checkSources(tree, joints);
   checkTimes(tree);
   checkSim(tree, joints);
@@ -73,6 +74,15 @@ function checkSafeActions(tree: Tree, joints: readonly string[]): void {
   if (tree.number("/land/velocity_rad_per_s") > limit) {
     tree.report("/land/velocity_rad_per_s", `at most the joint's velocity (${limit})`);
   }
+}
+
+/** What falls without power is laid down first, or lands. */
+function checkParking(tree: Tree): void {
+  const where = "where power_cut is falls and no action is land";
+  const actions = ["stop", "latch"].map((severity) => tree.text(`/safe_actions/${severity}`));
+  const parks = tree.text("/power_cut") === "falls" && !actions.includes("land");
+  if (parks && !tree.has("/park_ms")) tree.report("/park_ms", `this key ${where}`);
+  if (!parks && tree.has("/park_ms")) tree.report("/park_ms", `this key only ${where}`);
 }
 
 /** Walls in order, and a tool whose place is known: a wheel's is not. */

@@ -39,9 +39,11 @@ export function requireFit(robot: RobotProfile, task: TaskProfile): void {
     problems.push({ file: task.path, line: 0, column: 0, field, expected, found });
   const robotIds = robot.sources.map((source) => source.id);
   const taskIds = task.sources.map((source) => source.id);
+  const known = [...robotIds, ...taskIds, robot.sim?.camera?.id];
   for (const id of task.requires) {
-    if (robotIds.includes(id) || taskIds.includes(id)) continue;
-    say("requires", `sources of task ${task.name} or robot ${robot.name}`, `"${id}"`);
+    if (known.includes(id)) continue;
+    const ofRobot = `sources or the camera of robot ${robot.name}`;
+    say("requires", `sources of task ${task.name}, or ${ofRobot}`, `"${id}"`);
   }
   for (const id of taskIds) {
     if (robotIds.includes(id)) say("sources", `ids that ${robot.name} does not use`, `"${id}"`);

@@ -67,8 +67,14 @@ test("the SO-101 fits every task, and robots that lack something are told what",
     "a robot with a gripper, ur5e without one",
   ]);
   expectRefused(() => requireFit(loadRobot("so101"), { ...task, sources: [] })).toEqual([
-    'sources of task pick_place or robot so101, "cube_pose"',
+    'sources of task pick_place, or sources or the camera of robot so101, "cube_pose"',
   ]);
+  requireFit(loadRobot("so101"), { ...task, requires: ["cube_pose", "scene"] });
+  expectRefused(() =>
+    requireFit(loadRobot("document-one"), { ...task, requires: ["scene"] }),
+  ).toContain(
+    'sources of task pick_place, or sources or the camera of robot document-one, "scene"',
+  );
   const [source] = task.sources;
   const sources = [{ ...source!, id: "joints", validityNs: loadRobot("so101").periodNs }];
   expectRefused(() => requireFit(loadRobot("so101"), { ...task, requires: [], sources })).toEqual([

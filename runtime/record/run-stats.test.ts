@@ -77,7 +77,7 @@ test("lateness, misses and repairs are counted from their slots", () => {
     { lateNs: 0, missedTicks: 1, repairs: RepairBit.Velocity },
   ]);
   expect([stats.lateCount, stats.missedCount]).toEqual([1, 4]);
-  expect([...stats.repairTicks]).toEqual([0, 2, 0, 0, 0, 0, 0, 1]);
+  expect([...stats.repairTicks]).toEqual([0, 2, 0, 0, 0, 0, 0, 1, 0]);
   expect([stats.wake.count, stats.wake.maxNs]).toEqual([3, 12e6 + 1]);
 });
 

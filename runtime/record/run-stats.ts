@@ -11,6 +11,7 @@ import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
 import { DeadlineHistogram } from "../core/histogram.ts";
 import { ChunkTally } from "./chunk-tally.ts";
 import { ModeStory } from "./mode-story.ts";
+import { ReleaseTale } from "./release-tale.ts";
 
 export class RunStats implements TickSink, EvidenceSink {
   readonly wake = new DeadlineHistogram();
@@ -23,6 +24,7 @@ export class RunStats implements TickSink, EvidenceSink {
   readonly repairTicks = new Float64Array(repairNames.length);
   readonly chunks = new ChunkTally();
   readonly story = new ModeStory();
+  readonly release = new ReleaseTale();
   /** A copy of the newest record. */
   readonly last: Float64Array;
   tickCount = 0;
@@ -72,7 +74,14 @@ export class RunStats implements TickSink, EvidenceSink {
     }
     this.#lastReason = reason;
     this.story.write(record, this.chunks);
+    this.release.write(record);
     this.#countRepairs(record[TickSlot.repairs]!);
+  }
+
+  /** Takes a record that comes after the run's own last: only where the robot came to counts. */
+  follow(record: Float64Array): void {
+    this.last.set(record);
+    this.release.write(record);
   }
 
   /** The newest modes in the order in which they came. For reports only: it copies. */

@@ -1,11 +1,28 @@
 // That a simulated run goes on from episode to episode, whatever whole number its seed is. The
-// simulation is a stand-in that takes down where it is asked to put the objects.
+// simulation is a stand-in that takes down where it is asked to put the objects. And that a robot
+// which has let go is activated before it obeys again.
 
 import { expect, test } from "bun:test";
 import type { SimBackend } from "../../hal/sim-backend.ts";
+import type { KinematicRobot } from "../../hal/kinematic-robot.ts";
+import { LifecycleState } from "../../hal/robot.ts";
+import { CommandKind, CommandSlot, CommandView, commandSlotCount } from "../contracts/command.ts";
+import { SensorSnapshot } from "../contracts/sample.ts";
 import { duration, instant } from "../contracts/units.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { Body } from "./body.ts";
+
+const plan = {
+  robot: loadRobot("so101"),
+  task: { ...loadTask("reach"), timeLimitNs: duration(100_000_000) },
+  policy: "hold",
+  seed: 1,
+  faults: [],
+  policyLatency: undefined,
+  spinTailNs: duration(0),
+  isHardware: false,
+  estop: undefined,
+};
 
 /** Seeds that the objects were placed by in the first three episodes. */
 function seedsOf(seed: number): number[] {
@@ -19,18 +36,7 @@ function seedsOf(seed: number): number[] {
     truthInto: ignore,
     placeObjects: note,
   } as unknown as SimBackend;
-  const run = {
-    robot: loadRobot("so101"),
-    task: { ...loadTask("reach"), timeLimitNs: duration(100_000_000) },
-    policy: "hold",
-    seed,
-    faults: [],
-    policyLatency: undefined,
-    spinTailNs: duration(0),
-    isHardware: false,
-    estop: undefined,
-  };
-  const body = new Body(run, sim);
+  const body = new Body({ ...plan, seed }, sim);
   body.begin(instant(0));
   for (let tick = 1; body.begunCount < 3; tick += 1) body.advanceTo(instant(tick * 5_000_000));
   return seeds;
@@ -41,4 +47,44 @@ test("every episode has a seed of its own, beyond the largest one too", () => {
   expect(seedsOf(7)).toEqual([7, 8, 9]);
   expect(seedsOf(largest - 1)).toEqual([largest - 1, largest, 0]);
   expect(seedsOf(largest)).toEqual([largest, 0, 1]);
+});
+
+test("what has let go is activated by the first command with torque, at where it then is", () => {
+  const body = new Body(plan, undefined);
+  const robot = body.robot as KinematicRobot;
+  const { joints } = plan.robot;
+  const snapshot = new SensorSnapshot(plan.robot.sources);
+  const command = new CommandView(new Float64Array(commandSlotCount(joints.length)), joints.length);
+  let nowNs = 0;
+  const send = (kind: number): readonly [number, number] => {
+    nowNs += 5_000_000;
+    command.record[CommandSlot.kind] = kind;
+    command.record[CommandSlot.expiresNs] = nowNs + 15_000_000;
+    command.values.set(joints.map((joint) => joint.homeRad));
+    body.send(command);
+    robot.observeInto(snapshot, instant(nowNs));
+    return [robot.state, robot.follower.isLimp ? 1 : 0];
+  };
+  const { Active, Inactive } = LifecycleState;
+  body.begin(instant(0));
+  expect([send(CommandKind.Hold), send(CommandKind.Hold)].at(-1)).toEqual([Active, 0]);
+  expect(send(CommandKind.ZeroTorque)).toEqual([Inactive, 1]);
+  expect(send(CommandKind.None)).toEqual([Inactive, 1]);
+  expect(send(CommandKind.ZeroTorque)).toEqual([Inactive, 1]);
+  expect(send(CommandKind.Hold)).toEqual([Active, 0]);
+});
+
+test("a power cut meanwhile is ended by the power, and by no command", () => {
+  const body = new Body(plan, undefined);
+  const { joints } = plan.robot;
+  const command = new CommandView(new Float64Array(commandSlotCount(joints.length)), joints.length);
+  body.begin(instant(0));
+  command.record[CommandSlot.kind] = CommandKind.ZeroTorque;
+  body.send(command);
+  body.setPowered(false, instant(5e6));
+  command.record[CommandSlot.kind] = CommandKind.Hold;
+  body.send(command);
+  expect(body.robot.lifecycle.state).toBe(LifecycleState.Inactive);
+  body.setPowered(true, instant(10e6));
+  expect(body.robot.lifecycle.state).toBe(LifecycleState.Active);
 });

@@ -1,14 +1,18 @@
 // Body: the simulated robot of a run, whichever thread holds it: physics where the profile has a
-// model, kinematics where it has none. One object to advance, observe, command and judge.
+// model, kinematics where it has none. One object to advance, observe, command and judge. What has
+// let go is activated again by the first command that needs torque.
 
 import { FaultySensor } from "../../hal/fault-injector.ts";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { KinematicRobot } from "../../hal/kinematic-robot.ts";
 import { loadEngine } from "../../hal/mujoco/engine.ts";
 import { episodeSeed } from "../../hal/object-placement.ts";
-import type { RobotInterface, RobotSensor } from "../../hal/robot.ts";
+import { LifecycleState } from "../../hal/robot.ts";
+import type { RobotActuator, RobotInterface, RobotSensor } from "../../hal/robot.ts";
 import { SimBackend } from "../../hal/sim-backend.ts";
 import { TaskJudge, TaskTruth } from "../../hal/task-judge.ts";
+import { CommandKind } from "../contracts/command.ts";
+import type { CommandView } from "../contracts/command.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { sourcesOf } from "./plan.ts";
@@ -19,7 +23,7 @@ const JUDGE_PERIODS = 4;
 /** A task that is done rests this long before the next one begins, so that a viewer sees it. */
 const REST_NS = 2_000_000_000;
 
-export class Body {
+export class Body implements RobotActuator {
   readonly robot: RobotInterface;
   /** The robot's sensor half, through the faults that were asked for. */
   readonly sensor: RobotSensor;
@@ -34,6 +38,7 @@ export class Body {
   readonly #truth: TaskTruth;
   #doneNs = instant(-1);
   #periods = 0;
+  #hasLetGo = false;
 
   constructor(run: RunPlan, sim: SimBackend | undefined) {
     const sources = sourcesOf(run);
@@ -73,11 +78,24 @@ export class Body {
    * its goal is where it is, whatever it held before.
    */
   setPowered(hasPower: boolean, nowNs: Instant): void {
+    this.#hasLetGo = false;
     this.sim?.setPowered(false);
     this.robot.lifecycle.deactivate(nowNs);
     if (!hasPower) return;
     this.sim?.setPowered(true);
     this.robot.lifecycle.activate(nowNs);
+  }
+
+  /** The gate has read every joint before it asks for torque: goal := present, then its command. */
+  send(command: CommandView): void {
+    const { actuator, lifecycle } = this.robot;
+    if (command.kind === CommandKind.ZeroTorque) {
+      this.#hasLetGo = true;
+    } else if (this.#hasLetGo && command.kind !== CommandKind.None) {
+      this.#hasLetGo = false;
+      if (lifecycle.state === LifecycleState.Inactive) lifecycle.activate(command.stampNs);
+    }
+    actuator.send(command);
   }
 
   /** Lets the world run on to `nowNs` and judges it; a finished task begins again elsewhere. */

@@ -38,7 +38,7 @@ export class CellEstopPort implements EstopPort, AliveFaults {
     return this.#others.check() | bits;
   }
 
-  answer(signature: TickSignature, mode: Mode): void {
+  answer(signature: TickSignature, mode: Mode, wantsCut: boolean): void {
     const { answerCount } = signature;
     if (answerCount === 0) return;
     const { record: ask } = this.#asks;
@@ -49,6 +49,7 @@ export class CellEstopPort implements EstopPort, AliveFaults {
     record[EstopBeatSlot.hostMode] = mode;
     record[EstopBeatSlot.tickIndex] = signature.tickIndex(0);
     record[EstopBeatSlot.answerCount] = answerCount;
+    record[EstopBeatSlot.wantsCut] = wantsCut ? 1 : 0;
     for (let within = 0; within < answerCount; within += 1) {
       record[EstopBeatSlot.answers + within] = signature.earnedAnswer(within);
     }

@@ -28,7 +28,15 @@ assert(estop !== undefined, "an e-stop thread has an e-stop");
 const stop = new WordStop(words);
 const clock = new SystemClock(plan.origin, plan.run.spinTailNs, stop);
 const line = openSerial(estop.path, BAUD);
-const link = new EstopLink({ stopNsMin: estop.stopNsMin, nowNs: clock.nowNs() });
+const link = new EstopLink({
+  stopNsMin: estop.stopNsMin,
+  silenceNsMax: estop.silenceNsMax,
+  startNsMax: robot.supervisor.startTimeoutNs,
+  proofTryCountMax: estop.proofTryCountMax,
+  cutsOnFault: robot.powerCut === "safe",
+  key: estop.key ?? null,
+  nowNs: clock.nowNs(),
+});
 const wire = new Uint8Array(link.wireSizeBytesMax);
 const asks = new LatestWriter(arena.cell("estop-ask"));
 const beats = new LatestReader(arena.cell("estop-beat"));

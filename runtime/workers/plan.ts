@@ -31,6 +31,12 @@ export type EstopPlan = {
   readonly enablePath: string | undefined;
   /** The shortest SS1-t that lets this robot come to rest. */
   readonly stopNsMin: Duration;
+  /** Without a status for so long its line is dead. */
+  readonly silenceNsMax: Duration;
+  /** Proof tests that may fail in a row. */
+  readonly proofTryCountMax: number;
+  /** Of a keyed line; only its thread uses it, and no record or report holds it. */
+  readonly key: Uint8Array | undefined;
 };
 
 /** What a run is asked to do. Plain data: it crosses to every Worker. */

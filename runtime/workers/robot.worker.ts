@@ -86,7 +86,7 @@ function publishFrame(stampNs: number): void {
 function runCycle(dueNs: Instant): void {
   if (commands.take()) {
     command.record.set(commands.record);
-    body.robot.actuator.send(command);
+    body.send(command);
   }
   if (supply?.take() === true) body.setPowered(supply.hasPower, dueNs);
   body.advanceTo(dueNs);

@@ -41,10 +41,15 @@ uint32_t host_crc(const uint8_t* bytes, uint8_t size);
 uint8_t  host_answer(uint32_t boot_nonce, uint32_t question_id, uint32_t tick_index,
                      uint32_t answer, uint32_t counter, uint8_t* wire);
 uint32_t host_fold(uint32_t question, uint32_t tick_index);
-uint32_t host_flip_all(const host_t* self, const uint8_t* wire, uint8_t size, uint8_t flips,
-                       uint32_t now_us);
+uint32_t host_flip_all(const host_t* self, const uint8_t* wire, uint8_t size, uint8_t flips);
 uint32_t host_flip_random(const host_t* self, const uint8_t* wire, uint8_t size, uint32_t rounds,
-                          uint32_t seed, uint32_t now_us);
+                          uint32_t seed);
+uint32_t host_burst_all(const host_t* self, const uint8_t* wire, uint8_t size, uint8_t bits_max);
+uint32_t host_burst_random(const host_t* self, const uint8_t* wire, uint8_t size, uint32_t rounds,
+                           uint32_t seed);
+uint32_t host_noise(const host_t* self, uint32_t rounds, uint32_t seed);
+uint32_t host_forge(const host_t* self, const uint8_t* wire, uint8_t size, uint32_t rounds,
+                    uint32_t seed);
 uint32_t host_soak(host_t* self, uint32_t beats, uint32_t seed, uint32_t lost_of,
                    uint32_t jitter_us, uint32_t now_us);
 
@@ -129,15 +134,22 @@ uint8_t host_answer(const uint32_t boot_nonce, const uint32_t question_id,
     return estop_seal(frame, ESTOP_ANSWER_BYTES, ESTOP_ANSWER_ID, (uint16_t) counter, key, wire);
 }
 
-/// Whether a copy of the core takes these bytes, with a delimiter to end them, for a good answer.
-static bool is_accepted(const host_t* const self, const uint8_t* const wire, const uint8_t size,
-                        const uint32_t now_us)
+#define WIRE_BYTES (ESTOP_ANSWER_BYTES + ESTOP_WIRE_EXTRA_BYTES)
+#define BURST_BITS_MAX 32u
+
+/// Whether the codec takes these bytes, with a delimiter to end them, for an intact answer. What
+/// the answer is worth is not asked: the codec alone must refuse.
+static bool is_intact(const host_t* const self, const uint8_t* const wire, const uint8_t size)
 {
-    estop_link_t link = self->core.link;
-    link.beating      = false;
-    for (uint8_t at = 0; at < size; at++) { estop_link_receive(&link, wire[at], now_us); }
-    estop_link_receive(&link, 0u, now_us);
-    return link.beating;
+    estop_decoder_t decoder = {0};
+    estop_answer_t  answer;
+    bool            intact = false;
+    for (uint8_t at = 0; at <= size; at++) {
+        if (!estop_decode_byte(&decoder, at < size ? wire[at] : 0u)) { continue; }
+        const estop_verdict_t verdict = estop_take_answer(&decoder, self->config.key, &answer);
+        intact                        = intact || verdict == ESTOP_VERDICT_GOOD;
+    }
+    return intact;
 }
 
 static void flip(uint8_t* const wire, const uint32_t bit)
@@ -146,25 +158,25 @@ static void flip(uint8_t* const wire, const uint32_t bit)
 }
 
 static uint32_t flip_from(const host_t* const self, uint8_t* const wire, const uint8_t size,
-                          const uint32_t first, const uint8_t flips, const uint32_t now_us)
+                          const uint32_t first, const uint8_t flips)
 {
-    if (flips == 0u) { return is_accepted(self, wire, size, now_us) ? 1u : 0u; }
-    uint32_t accepted = 0;
+    if (flips == 0u) { return is_intact(self, wire, size) ? 1u : 0u; }
+    uint32_t intact = 0;
     for (uint32_t bit = first; bit < size * 8u; bit++) {
         flip(wire, bit);
-        accepted += flip_from(self, wire, size, bit + 1u, (uint8_t) (flips - 1u), now_us);
+        intact += flip_from(self, wire, size, bit + 1u, (uint8_t) (flips - 1u));
         flip(wire, bit);
     }
-    return accepted;
+    return intact;
 }
 
-/// How many of all frames with exactly `flips` bits flipped are taken for good.
+/// How many of all frames with exactly `flips` bits flipped are taken for intact.
 uint32_t host_flip_all(const host_t* const self, const uint8_t* const wire, const uint8_t size,
-                       const uint8_t flips, const uint32_t now_us)
+                       const uint8_t flips)
 {
-    uint8_t copy[ESTOP_ANSWER_BYTES + ESTOP_WIRE_EXTRA_BYTES];
+    uint8_t copy[WIRE_BYTES];
     memcpy(copy, wire, size);
-    return flip_from(self, copy, size, 0u, flips, now_us);
+    return flip_from(self, copy, size, 0u, flips);
 }
 
 static uint32_t draw(uint32_t* const state)
@@ -175,14 +187,14 @@ static uint32_t draw(uint32_t* const state)
     return *state;
 }
 
-/// How many of `rounds` frames with one to five random bits flipped are taken for good.
+/// How many of `rounds` frames with one to five random bits flipped are taken for intact.
 uint32_t host_flip_random(const host_t* const self, const uint8_t* const wire, const uint8_t size,
-                          const uint32_t rounds, const uint32_t seed, const uint32_t now_us)
+                          const uint32_t rounds, const uint32_t seed)
 {
-    uint32_t state    = seed;
-    uint32_t accepted = 0;
+    uint32_t state  = seed;
+    uint32_t intact = 0;
     for (uint32_t round = 0; round < rounds; round++) {
-        uint8_t copy[ESTOP_ANSWER_BYTES + ESTOP_WIRE_EXTRA_BYTES];
+        uint8_t copy[WIRE_BYTES];
         memcpy(copy, wire, size);
         const uint32_t flips = 1u + draw(&state) % 5u;
         for (uint32_t count = 0; count < flips; count++) {
@@ -190,9 +202,100 @@ uint32_t host_flip_random(const host_t* const self, const uint8_t* const wire, c
         }
         // Two flips of one bit leave the frame whole.
         if (memcmp(copy, wire, size) == 0) { continue; }
-        if (is_accepted(self, copy, size, now_us)) { accepted++; }
+        if (is_intact(self, copy, size)) { intact++; }
     }
-    return accepted;
+    return intact;
+}
+
+/// Flips the bits of `pattern`, its lowest at `bit`. The line sends the lowest bit of a byte first.
+static void flip_pattern(uint8_t* const wire, const uint32_t bit, const uint32_t pattern)
+{
+    for (uint32_t at = 0; at < BURST_BITS_MAX; at++) {
+        if (((pattern >> at) & 1u) != 0u) { flip(wire, bit + at); }
+    }
+}
+
+/// How many of all frames with one burst of up to `bits_max` bits, at most 31, are taken for
+/// intact: in every place, and with every pattern that begins with a flipped bit.
+uint32_t host_burst_all(const host_t* const self, const uint8_t* const wire, const uint8_t size,
+                        const uint8_t bits_max)
+{
+    uint8_t  copy[WIRE_BYTES];
+    uint32_t intact = 0;
+    memcpy(copy, wire, size);
+    for (uint32_t bit = 0; bit < size * 8u; bit++) {
+        const uint32_t left  = size * 8u - bit;
+        const uint32_t width = left < bits_max ? left : bits_max;
+        for (uint32_t pattern = 1; pattern >> width == 0u; pattern += 2u) {
+            flip_pattern(copy, bit, pattern);
+            if (is_intact(self, copy, size)) { intact++; }
+            flip_pattern(copy, bit, pattern);
+        }
+    }
+    return intact;
+}
+
+/// How many of `rounds` frames with one random burst of up to 32 bits are taken for intact.
+uint32_t host_burst_random(const host_t* const self, const uint8_t* const wire, const uint8_t size,
+                           const uint32_t rounds, const uint32_t seed)
+{
+    uint8_t  copy[WIRE_BYTES];
+    uint32_t state  = seed;
+    uint32_t intact = 0;
+    memcpy(copy, wire, size);
+    for (uint32_t round = 0; round < rounds; round++) {
+        const uint32_t bit     = draw(&state) % (size * 8u - BURST_BITS_MAX + 1u);
+        const uint32_t pattern = draw(&state) | 1u;
+        flip_pattern(copy, bit, pattern);
+        if (is_intact(self, copy, size)) { intact++; }
+        flip_pattern(copy, bit, pattern);
+    }
+    return intact;
+}
+
+/// How many of `rounds` frames of random bytes are taken for intact. All have the length of an
+/// answer on the line, and right codes of COBS in half of them, so that they get as far as the CRC.
+uint32_t host_noise(const host_t* const self, const uint32_t rounds, const uint32_t seed)
+{
+    uint8_t  wire[WIRE_BYTES];
+    uint32_t state  = seed;
+    uint32_t intact = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        for (uint8_t at = 0; at < WIRE_BYTES; at++) { wire[at] = (uint8_t) (draw(&state) >> 24); }
+        if (round % 2u == 0u) {
+            // One block without a zero, and a length that is right.
+            for (uint8_t at = 0; at < WIRE_BYTES; at++) { wire[at] = (uint8_t) (wire[at] | 1u); }
+            wire[0]               = 0;
+            wire[1]               = 1;
+            wire[2]               = (uint8_t) ESTOP_ANSWER_BYTES;
+            wire[3]               = (uint8_t) ESTOP_ANSWER_BYTES;
+            wire[WIRE_BYTES - 1u] = 0;
+        }
+        if (is_intact(self, wire, WIRE_BYTES)) { intact++; }
+    }
+    return intact;
+}
+
+/// How many of `rounds` copies of a keyed answer, each with a random tag under a right CRC, are
+/// anything but forged. An unkeyed core has no tag, and forges nothing.
+uint32_t host_forge(const host_t* const self, const uint8_t* const wire, const uint8_t size,
+                    const uint32_t rounds, const uint32_t seed)
+{
+    uint32_t state = seed;
+    uint32_t other = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        estop_decoder_t decoder = {0};
+        estop_answer_t  answer;
+        for (uint8_t at = 0; at + 1u < size; at++) { (void) estop_decode_byte(&decoder, wire[at]); }
+        for (uint32_t at = ESTOP_ANSWER_BYTES - ESTOP_TAG_BYTES; at < ESTOP_ANSWER_BYTES; at++) {
+            decoder.frame[at] = (uint8_t) (draw(&state) >> 24);
+        }
+        estop_put_u32(decoder.frame + 8, estop_frame_crc(decoder.frame, ESTOP_ANSWER_BYTES));
+        const estop_verdict_t verdict =
+            estop_take_answer(&decoder, self->config.key, &answer);
+        if (verdict != ESTOP_VERDICT_FORGED) { other++; }
+    }
+    return other;
 }
 
 /// A healthy host in virtual time: a tick each 5 ms plus up to `jitter_us`, one frame in `lost_of`

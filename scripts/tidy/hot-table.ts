@@ -15,12 +15,16 @@ export const HOT_PREFIXES: readonly string[] = [
   "safety/tool-guard.ts",
   "safety/safe-action.ts",
   "safety/command-sink.ts",
+  "safety/pose-check.ts",
+  "safety/parking.ts",
+  "runtime/kinematics/tool-point.ts",
 ];
 
 /** Files below those prefixes that never run in a tick. */
 export const COLD_FILES: ReadonlySet<string> = new Set([
   // Shared by tests only.
   "runtime/core/action-buffer-rig.ts",
+  "runtime/core/core-rig.ts",
   "runtime/contracts/assert.ts",
 ]);
 

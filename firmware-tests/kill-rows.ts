@@ -1,0 +1,116 @@
+// The kill matrix as data: what ends or hangs which part of the program, and what must come of it
+// with the e-stop armed. `kill-matrix.test.ts` proves each row with the whole program and the
+// emulated board; the loss table of safety/README.md tells the same.
+
+export type KillRow = {
+  readonly id: string;
+  readonly cause: string;
+  readonly detectedBy: string;
+  readonly within: string;
+  readonly robotDoes: string;
+  /** Whether an arm falls for which a cut is not safe. */
+  readonly armFalls: string;
+  readonly rearm: string;
+  /** What the chip does with its outputs: cuts on silence, nothing, or opens on a goodbye. */
+  readonly expected: "cut" | "no cut" | "goodbye";
+};
+
+const silence = "chip: silence";
+const cutTime = "T_wd + 1 ms of chip time";
+const byReset = "a person: e-stop reset after its proof test, then reset and start";
+const byRestart = "a person, after a restart";
+
+/** What all have in common that cut. */
+const cut = { detectedBy: silence, within: cutTime, armFalls: "yes", expected: "cut" } as const;
+const noCut = { armFalls: "no", expected: "no cut" } as const;
+
+export const KILL_ROWS: readonly KillRow[] = [
+  {
+    id: "sigkill",
+    cause: "process killed",
+    robotDoes: "outputs open",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "sigstop",
+    cause: "process stopped, and going on",
+    robotDoes: "outputs open; latches once it goes on",
+    rearm: byReset,
+    ...cut,
+  },
+  {
+    id: "native_crash",
+    cause: "native code crashes",
+    robotDoes: "outputs open",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "control_thrown",
+    cause: "control thread throws",
+    robotDoes: "outputs open, the run ends",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "control_hung",
+    cause: "control thread loops for ever",
+    robotDoes: "outputs open, the run ends",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "control_terminated",
+    cause: "control thread ends unseen",
+    robotDoes: "outputs open, the run ends",
+    rearm: byRestart,
+    ...cut,
+  },
+  {
+    id: "gc_storm",
+    cause: "a million objects die on the main thread",
+    detectedBy: "nothing",
+    within: "never",
+    robotDoes: "nothing changes",
+    rearm: "nobody",
+    ...noCut,
+  },
+  {
+    id: "policy_crash",
+    cause: "policy thread crashes",
+    detectedBy: "its exit",
+    within: "the next tick",
+    robotDoes: "what was decided runs out, then SAFE_STOP",
+    rearm: byRestart,
+    ...noCut,
+  },
+  {
+    id: "main_blocked",
+    cause: "main thread blocked for 3 s",
+    detectedBy: "`main_slow`",
+    within: "its alive check",
+    robotDoes: "nothing changes",
+    rearm: "nobody",
+    ...noCut,
+  },
+  {
+    id: "disk_full",
+    cause: "records can't be written",
+    detectedBy: "their writer",
+    within: "the write",
+    robotDoes: "nothing changes; the run says so",
+    rearm: "nobody",
+    ...noCut,
+  },
+  {
+    id: "sigterm",
+    cause: "SIGTERM",
+    detectedBy: "the main thread",
+    within: "once at rest, one answer",
+    robotDoes: "stops, says goodbye; DISARMED by host_closed",
+    armFalls: "yes",
+    rearm: "nobody",
+    expected: "goodbye",
+  },
+];

@@ -1,0 +1,92 @@
+// KillRun: the whole program beside its emulated e-stop, and what that board's own record says of
+// its outputs, in the chip's time. The record outlives the program by some seconds; the longest
+// time in which the machine let the board or the control thread stand is known too, so that a
+// machine that was away is told from a program that failed.
+
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import type { EmulatorEvent } from "../drivers/estop/emulator.ts";
+import { ProgramRun, reportOf, Scratch } from "./process.ts";
+import type { Ended } from "./process.ts";
+
+export const T_WD_US = 100_000;
+/** A start and all that is done to it, on a machine that does ten other things. */
+const HANG_MS = 180_000;
+const BOTH = 3;
+const POLL_MS = 10;
+const POLLS_MAX = 3_000;
+
+export class KillRun {
+  readonly scratch = new Scratch();
+  readonly program: ProgramRun;
+  #record = -1;
+
+  /** `port` is the first for its page; `more` are arguments of `run`. */
+  constructor(port: number, ...more: readonly string[]) {
+    const args = ["run", "--estop", "emulated", "--task", "none", "--port", `${port}`, ...more];
+    this.program = new ProgramRun(args, { scratch: this.scratch, hangMs: HANG_MS });
+  }
+
+  /** Waits until the outputs are closed, the drives have power and the run moves. */
+  async moving(): Promise<this> {
+    await this.program.until(/drives have power/);
+    await this.program.until(/→ RUNNING: start/);
+    this.#open();
+    return this;
+  }
+
+  /** What the outputs did since the program came; kept open, so that it outlives its folder. */
+  events(): readonly EmulatorEvent[] {
+    this.#open();
+    if (this.#record < 0) return [];
+    const bytes = Buffer.alloc(fstatSync(this.#record).size);
+    readSync(this.#record, bytes, 0, bytes.length, 0);
+    const lines = bytes.toString("utf8").split("\n").slice(0, -1); // the last ends with a newline
+    return lines.map((line) => JSON.parse(line) as EmulatorEvent);
+  }
+
+  /** Both outputs are closed, and were since they closed first. */
+  get isUncut(): boolean {
+    const all = this.events();
+    const closed = all.findIndex((event) => event.output_bits === BOTH);
+    return closed >= 0 && closed === all.length - 1;
+  }
+
+  /** The change that opened both outputs after they were first closed. */
+  async cut(): Promise<EmulatorEvent> {
+    for (let poll = 0; poll < POLLS_MAX; poll += 1) {
+      const all = this.events();
+      const closed = all.findIndex((event) => event.output_bits === BOTH);
+      const open = all.find((event, at) => at > closed && event.output_bits === 0);
+      if (closed >= 0 && open !== undefined) return open;
+      await Bun.sleep(POLL_MS);
+    }
+    throw new Error(`Cannot find the cut in ${JSON.stringify(this.events())}`);
+  }
+
+  /** Ends the run: the longest that the machine let its board or its control thread stand. */
+  async awayUsMax(): Promise<number> {
+    const slips = this.events().map((event) => event.slip_us_max);
+    this.program.signal("SIGTERM");
+    const { wake_us: wake } = reportOf(await this.program.end);
+    return Math.max(wake.max, ...slips);
+  }
+
+  /** Ends what is left of it. */
+  async close(): Promise<Ended> {
+    this.program.signal("SIGKILL"); // nothing to one that has ended
+    const ended = await this.program.end;
+    if (this.#record >= 0) closeSync(this.#record);
+    this.scratch[Symbol.dispose]();
+    return ended;
+  }
+
+  #open(): void {
+    if (this.#record >= 0) return;
+    const folder = join(this.scratch.runtimeFolder, "holdfast");
+    const names = existsSync(folder) ? readdirSync(folder) : [];
+    const own = names.find((name) => name.startsWith("estop-"));
+    const path = join(folder, own ?? "none", "events.jsonl");
+    if (existsSync(path)) this.#record = openSync(path, "r");
+  }
+}

@@ -1,0 +1,157 @@
+// The loss table as text, drawn from the rows that the scenarios run. Rows that need a process of
+// their own are made elsewhere and join here.
+
+import { KILL_ROWS } from "../kill-rows.ts";
+import { estopLosses } from "./estop-losses.ts";
+import type { EstopLoss } from "./estop-losses.ts";
+import type { LossRow } from "./loss-row.ts";
+import { losses } from "./losses.ts";
+import type { Detection, Loss, Rearm } from "./losses.ts";
+
+const TICK_MS = 5;
+
+const rearmTexts: Readonly<Record<Rearm, string>> = {
+  nobody: "nobody",
+  nobody_then_person: "nobody; after SAFE_STOP a person: reset, then start",
+  person: "a person: reset, then start",
+  restart: "a person, after a restart",
+};
+
+function detectedBy(detect: Detection): string {
+  switch (detect.of) {
+    case "nothing":
+      return "nothing: it is less than lead and droop allow for";
+    case "repair":
+      return "the gate's repairs";
+    case "policy":
+      return `policy side, \`${detect.name}\``;
+    case "evidence":
+      return `action buffer, \`${detect.name}\``;
+    case "reason":
+    case "fault":
+      return `\`${detect.name}\``;
+  }
+}
+
+/** `SAFE_STOP after 200 ms, FAULT_LATCHED after 700 ms`; empty for a robot that only waits. */
+function stopsText({ pathMs }: Loss): string {
+  const stops = pathMs.filter(([mode]) => mode === "SAFE_STOP" || mode === "FAULT_LATCHED");
+  return stops
+    .map(([mode, ms]) => (ms === 0 ? `${mode} at once` : `${mode} after ${ms} ms`))
+    .join(", ");
+}
+
+function withinText({ detect, provoke, withinMs }: Loss): string {
+  if (detect.of === "nothing") return "–";
+  if (provoke.by === "pacer" && withinMs === 0) return "that very tick";
+  return withinMs < TICK_MS ? `${withinMs} ms: the next tick` : `${withinMs} ms`;
+}
+
+function coreRow(loss: Loss): LossRow {
+  const { id, cause, detect, does, rearm, holdAfterMs, armFalls = "no" } = loss;
+  const holds = holdAfterMs > 0 && Number.isFinite(holdAfterMs) ? ` after ${holdAfterMs} ms` : "";
+  const stops = stopsText(loss);
+  return {
+    id,
+    cause,
+    detectedBy: detectedBy(detect),
+    within: withinText(loss),
+    robotDoes: `${does}${holds}${stops === "" ? "" : `; ${stops}`}`,
+    armFalls,
+    rearm: rearmTexts[rearm],
+    proof: "firmware-tests/scenarios/losses.test.ts",
+  };
+}
+
+function estopRow(loss: EstopLoss): LossRow {
+  const { id, cause, chipSays, stopWithinMs, openWithinMs, does } = loss;
+  return {
+    id,
+    cause,
+    detectedBy: `chip, \`${chipSays}\`, then the host`,
+    within: `host ${stopWithinMs} ms, outputs ${openWithinMs} ms`,
+    robotDoes: does,
+    armFalls: "with `power_cut: falls`",
+    rearm: "a person: the chip's reset after its proof test, then reset, then start",
+    proof: "firmware-tests/scenarios/estop-losses.test.ts",
+  };
+}
+
+/** What the core neither notices nor has to. */
+const outsideRows: readonly LossRow[] = [
+  {
+    id: "clock-stepped",
+    cause: "wall clock steps, forward or back",
+    detectedBy: "nothing: no tick reads it",
+    within: "–",
+    robotDoes: "goes on; only labels change",
+    armFalls: "no",
+    rearm: "nobody",
+    proof: "firmware-tests/scenarios/field-reports.test.ts",
+  },
+  {
+    id: "page-gone",
+    cause: "operator page gone",
+    detectedBy: "nothing: a stop has other ways",
+    within: "–",
+    robotDoes: "goes on; keys and `holdfast stop` stop it",
+    armFalls: "no",
+    rearm: "nobody",
+    proof: "firmware-tests/scenarios/outside.test.ts",
+  },
+];
+
+/** Rows proved by tests that need threads in a made-up machine, or a process of their own. */
+const otherRows: readonly LossRow[] = [
+  {
+    id: "world-late",
+    cause: "simulated world late: a busy machine, no real-time rights",
+    detectedBy: "`world_late`",
+    within: "that very tick",
+    robotDoes: "holds; goes on by itself",
+    armFalls: "no",
+    rearm: "nobody",
+    proof: "firmware-tests/busy-machine.test.ts",
+  },
+  {
+    id: "park",
+    cause: "the end of a run, `stop --park`",
+    detectedBy: "cue",
+    within: "the next tick",
+    robotDoes: "with `power_cut: falls` parks within 5 s and lets go; else brakes and holds",
+    armFalls: "from its rest pose, by its droop at most",
+    rearm: rearmTexts.person,
+    proof: "firmware-tests/parking.test.ts",
+  },
+  ...KILL_ROWS.map(
+    ({ id, cause, detectedBy: by, within, robotDoes, armFalls, rearm }): LossRow => ({
+      id,
+      cause: `${cause}, e-stop armed`,
+      detectedBy: by,
+      within,
+      robotDoes,
+      armFalls: armFalls === "yes" ? "with `power_cut: falls`" : armFalls,
+      rearm,
+      proof: "firmware-tests/kill-matrix.test.ts",
+    }),
+  ),
+];
+
+export const lossRows: readonly LossRow[] = [
+  ...losses.map(coreRow),
+  ...estopLosses.map(estopRow),
+  ...outsideRows,
+  ...otherRows,
+];
+
+/** The table as Markdown. */
+export function lossTable(): string {
+  const lines = [
+    "| cause | detected by | within | robot does | arm falls | who re-arms |",
+    "|---|---|---|---|---|---|",
+  ];
+  for (const { cause, detectedBy: by, within, robotDoes, armFalls, rearm } of lossRows) {
+    lines.push(`| ${[cause, by, within, robotDoes, armFalls, rearm].join(" | ")} |`);
+  }
+  return lines.join("\n");
+}

@@ -1,0 +1,340 @@
+// The loss table of everything that reaches the control core, as data: what goes wrong, how it is
+// provoked, and what must follow. `losses.test.ts` runs each row at 50 phases and holds it to
+// every figure here; `loss-table.ts` draws the same rows into `safety/README.md`.
+//
+// Times are of the profile `so101`: ticks of 5 ms, proprioception valid for 15 ms, decisions of
+// 320 ms every 50 ms, persistences of 200 and 500 ms.
+
+import type { evidenceNames } from "../../runtime/contracts/evidence.ts";
+import type { modeNames } from "../../runtime/contracts/mode.ts";
+import { OperatorCue } from "../../runtime/contracts/mode.ts";
+import type { reasonNames } from "../../runtime/contracts/reason.ts";
+
+/** What a policy, or the link before it, may do to its decisions. */
+export type PolicyTrouble =
+  | "silent"
+  | "late"
+  | "old_epoch"
+  | "out_of_order"
+  | "schema"
+  | "width"
+  | "not_finite"
+  | "far"
+  | "jump";
+/** What the arm itself may do. */
+export type DeviceTrouble = "blocked" | "runaway" | "overloaded" | "no_number";
+
+/** How a row goes wrong. Everything else of the cell stays healthy. */
+export type Provocation =
+  /** A fault for the product's own injector, without its times: KIND:SOURCE[=VALUE]. */
+  | { readonly by: "sensor"; readonly fault: string }
+  | { readonly by: "policy"; readonly trouble: PolicyTrouble }
+  | { readonly by: "device"; readonly trouble: DeviceTrouble }
+  /** A thread's alive counter stands still. */
+  | { readonly by: "thread"; readonly thread: "robot" }
+  /** The control thread wakes up so late, in so many ticks in a row. */
+  | { readonly by: "pacer"; readonly lateMs: number; readonly tickCount: number }
+  /** The machine sleeps between two ticks. */
+  | { readonly by: "suspend" }
+  | { readonly by: "cue"; readonly cue: OperatorCue };
+
+/** What notices it first, by the name that records show. */
+export type Detection =
+  | { readonly of: "reason"; readonly name: (typeof reasonNames)[number] }
+  | { readonly of: "fault"; readonly name: string }
+  | { readonly of: "evidence"; readonly name: (typeof evidenceNames)[number] }
+  /** The policy side refuses to act on such a state. */
+  | { readonly of: "policy"; readonly name: (typeof reasonNames)[number] }
+  /** The gate changes the command, as it does in no healthy tick of the cell. */
+  | { readonly of: "repair"; readonly name: "velocity" }
+  /** It stays within what lead and droop allow for. */
+  | { readonly of: "nothing" };
+
+/** `restart`: only a new process moves the robot again. */
+export type Rearm = "nobody" | "nobody_then_person" | "person" | "restart";
+
+export type Loss = {
+  readonly id: string;
+  readonly cause: string;
+  readonly provoke: Provocation;
+  readonly detect: Detection;
+  /** From the cause to its detection, ms: the most of 50 phases. */
+  readonly withinMs: number;
+  /** From detection to the first command that is no motion, ms; Infinity: the robot goes on. */
+  readonly holdAfterMs: number;
+  /** Modes after RUNNING, each with the ms since detection, the most of the phases. */
+  readonly pathMs: readonly (readonly [(typeof modeNames)[number], number])[];
+  /** Over as soon as it has happened, or unseen in a robot that stands: a person may go on. */
+  readonly isEvent?: true;
+  /** In words, what the robot does first. */
+  readonly does: string;
+  readonly rearm: Rearm;
+  /** Absent: no, it holds with torque. */
+  readonly armFalls?: string;
+};
+
+type Path = Loss["pathMs"];
+
+const HOLDS = "brakes and holds";
+const RUNS_OUT = "follows what was decided, then holds";
+const GOES_ON = "goes on within its limits";
+/** A stale state: SAFE_STOP after its persistence, latched 500 ms later. */
+const BLIND: Path = [
+  ["DEGRADED", 0],
+  ["SAFE_STOP", 200],
+  ["FAULT_LATCHED", 700],
+];
+const NO_DECISION: Path = [
+  ["DEGRADED", 0],
+  ["SAFE_STOP", 500],
+];
+/** The last good decision came 50 ms before the first bad one. */
+const RUN_OUT: Path = [
+  ["DEGRADED", 270],
+  ["SAFE_STOP", 770],
+];
+const STAYS: Path = [
+  ["SAFE_STOP", 0],
+  ["FAULT_LATCHED", 500],
+];
+
+type Short = Omit<Loss, "id" | "cause" | "provoke">;
+
+const stale: Short = {
+  detect: { of: "reason", name: "stale_state" },
+  withinMs: 19.9,
+  holdAfterMs: 0,
+  pathMs: BLIND,
+  does: HOLDS,
+  rearm: "nobody_then_person",
+};
+const silent: Short = {
+  detect: { of: "reason", name: "no_action" },
+  withinMs: 4.9,
+  holdAfterMs: 0,
+  pathMs: NO_DECISION,
+  does: HOLDS,
+  rearm: "nobody_then_person",
+};
+const refused: Short = {
+  detect: { of: "evidence", name: "rejected_not_finite" },
+  withinMs: 4.9,
+  holdAfterMs: 270,
+  pathMs: RUN_OUT,
+  does: RUNS_OUT,
+  rearm: "nobody_then_person",
+};
+const unseen: Short = { ...refused, detect: { of: "policy", name: "stale_state" }, withinMs: 169 };
+const robotFault: Short = {
+  detect: { of: "fault", name: "overspeed" },
+  withinMs: 49.9,
+  holdAfterMs: 0,
+  pathMs: STAYS,
+  does: HOLDS,
+  rearm: "person",
+};
+
+const policy = (id: string, cause: string, trouble: PolicyTrouble, row: Short): Loss => ({
+  id: `policy-${id}`,
+  cause: `policy ${cause}`,
+  provoke: { by: "policy", trouble },
+  ...row,
+});
+const sensor = (id: string, cause: string, fault: string, row: Short): Loss => ({
+  id,
+  cause,
+  provoke: { by: "sensor", fault },
+  ...row,
+});
+const evidence = (name: (typeof evidenceNames)[number]): Short => ({
+  ...refused,
+  detect: { of: "evidence", name },
+});
+
+const policyLosses: readonly Loss[] = [
+  policy("silent", "silent", "silent", silent),
+  policy("late", "late: each decision comes after its window", "late", silent),
+  policy("old-epoch", "wrong epoch", "old_epoch", evidence("rejected_stale_epoch")),
+  policy("out-of-order", "out of order", "out_of_order", evidence("rejected_out_of_order")),
+  policy("schema", "wrong schema", "schema", evidence("rejected_schema")),
+  policy("width", "wrong width", "width", evidence("rejected_width")),
+  policy("not-finite", "value not finite", "not_finite", evidence("rejected_not_finite")),
+  policy("far", "chunk begins far from the robot", "far", {
+    ...silent,
+    detect: { of: "reason", name: "start_mismatch" },
+    // Each refused chunk is a tick of start_mismatch, which takes as long from no_action.
+    pathMs: [
+      ["DEGRADED", 0],
+      ["SAFE_STOP", 590],
+    ],
+  }),
+  policy("jump", "target jumps by 0.25 rad", "jump", {
+    ...silent,
+    detect: { of: "repair", name: "velocity" },
+    holdAfterMs: Infinity,
+    pathMs: [],
+    does: "walks there within its limits",
+    rearm: "nobody",
+  }),
+];
+
+const jointLosses: readonly Loss[] = [
+  sensor("joints-frozen", "joint sensor frozen", "freeze:joints", stale),
+  sensor("joints-late", "joint sensor 80 ms late", "delay:joints=80ms", stale),
+  sensor("joints-gone", "joint sensor gone", "drop:joints", stale),
+  sensor("joints-future", "joint sensor stamped 40 ms ahead", "future:joints=40ms", {
+    ...stale,
+    detect: { of: "reason", name: "stamp_in_future" },
+    withinMs: 4.9,
+  }),
+  sensor("joints-noisy", "joint sensor noisy, 0.3°", "noise:joints=0.005", {
+    ...silent,
+    detect: { of: "nothing" },
+    withinMs: 0,
+    holdAfterMs: Infinity,
+    pathMs: [],
+    does: GOES_ON,
+    rearm: "nobody",
+  }),
+  sensor("joints-wild", "joint sensor noisy beyond any motion, 3 rad", "noise:joints=3", {
+    ...robotFault,
+    detect: { of: "fault", name: "overload" },
+    withinMs: 24.9,
+    pathMs: [["SAFE_STOP", 0]],
+  }),
+  {
+    id: "joints-no-number",
+    cause: "joint sensor reads no number",
+    provoke: { by: "device", trouble: "no_number" },
+    ...stale,
+    withinMs: 14.9,
+  },
+];
+
+const sceneLosses: readonly Loss[] = ["scene", "cube_pose"].flatMap((id) => {
+  const name = id === "scene" ? "camera" : "object locator";
+  return [
+    sensor(`${id}-frozen`, `${name} frozen`, `freeze:${id}`, unseen),
+    sensor(`${id}-late`, `${name} 200 ms late`, `delay:${id}=200ms`, unseen),
+    sensor(`${id}-gone`, `${name} gone`, `drop:${id}`, unseen),
+    sensor(`${id}-future`, `${name} stamped 40 ms ahead`, `future:${id}=40ms`, {
+      ...unseen,
+      detect: { of: "policy", name: "stamp_in_future" },
+      withinMs: 54,
+    }),
+  ];
+});
+
+const robotLosses: readonly Loss[] = [
+  {
+    id: "joint-blocked",
+    isEvent: true,
+    cause: "joint blocked, or its servo without torque, in motion",
+    provoke: { by: "device", trouble: "blocked" },
+    ...robotFault,
+    detect: { of: "fault", name: "following_error" },
+    withinMs: 289.9,
+    pathMs: [["SAFE_STOP", 0]],
+    armFalls: "only a joint whose servo has no torque",
+  },
+  {
+    id: "joint-runaway",
+    cause: "joint faster than 1.25 of its limit",
+    provoke: { by: "device", trouble: "runaway" },
+    ...robotFault,
+  },
+  {
+    id: "joint-overloaded",
+    cause: "joint pushes harder than its limit",
+    provoke: { by: "device", trouble: "overloaded" },
+    ...robotFault,
+    detect: { of: "fault", name: "overload" },
+    withinMs: 14.9,
+  },
+];
+
+const hostLosses: readonly Loss[] = [
+  {
+    id: "control-late",
+    cause: "control thread late by more than 12 ms, once",
+    provoke: { by: "pacer", lateMs: 12, tickCount: 1 },
+    detect: { of: "fault", name: "control_late" },
+    withinMs: 0,
+    holdAfterMs: Infinity,
+    pathMs: [
+      ["DEGRADED", 0],
+      ["RUNNING", 0.1],
+    ],
+    does: "goes on: the late tick judges its state by its own time",
+    rearm: "nobody",
+  },
+  {
+    id: "control-missed",
+    cause: "control thread misses more than 10 of 200 beats",
+    provoke: { by: "pacer", lateMs: 30, tickCount: 40 },
+    detect: { of: "fault", name: "control_missed" },
+    withinMs: 80.1,
+    holdAfterMs: 0,
+    pathMs: [
+      ["SAFE_STOP", 0],
+      ["FAULT_LATCHED", 524.9],
+    ],
+    does: HOLDS,
+    rearm: "person",
+  },
+  {
+    id: "driver-lost",
+    cause: "driver thread hung or gone",
+    provoke: { by: "thread", thread: "robot" },
+    detect: { of: "fault", name: "driver_lost" },
+    withinMs: 294,
+    holdAfterMs: 0,
+    pathMs: [["FAULT_LATCHED", 0]],
+    does: "brakes and holds as far as the driver still hears; commands expire in it",
+    armFalls: "only if the device lets go without its driver",
+    rearm: "restart",
+  },
+  {
+    id: "control-away",
+    cause: "process or control thread stood still for over 1 s, then goes on",
+    provoke: { by: "pacer", lateMs: 1_200, tickCount: 1 },
+    detect: { of: "fault", name: "control_away" },
+    withinMs: 0,
+    holdAfterMs: 0,
+    pathMs: [["SAFE_STOP", 0]],
+    does: HOLDS,
+    rearm: "person",
+  },
+  {
+    id: "suspended",
+    isEvent: true,
+    cause: "machine suspended",
+    provoke: { by: "suspend" },
+    detect: { of: "fault", name: "suspended" },
+    withinMs: 4.9,
+    holdAfterMs: 0,
+    pathMs: [["SAFE_STOP", 0]],
+    does: HOLDS,
+    rearm: "person",
+  },
+  {
+    id: "person-stops",
+    isEvent: true,
+    cause: "person stops",
+    provoke: { by: "cue", cue: OperatorCue.Stop },
+    detect: { of: "reason", name: "stop" },
+    withinMs: 4.9,
+    holdAfterMs: 0,
+    pathMs: [["SAFE_STOP", 0]],
+    does: HOLDS,
+    rearm: "person",
+  },
+];
+
+export const losses: readonly Loss[] = [
+  ...policyLosses,
+  ...jointLosses,
+  ...sceneLosses,
+  ...robotLosses,
+  ...hostLosses,
+];
