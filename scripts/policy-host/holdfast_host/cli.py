@@ -1,6 +1,6 @@
 """python3 -m holdfast_host: runs a policy for robots on other machines, until a signal ends it.
 
-Plain text goes to this machine alone; anything else needs certificates on both sides.
+On this machine alone anybody may speak to it; on another address robots that are paired.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn, Optional
 
 import grpc
@@ -22,18 +21,19 @@ from .load import load_policy
 from .notes import Notes
 from .policy_thread import PolicyPlan
 from .server import CannotListen, HostServer
+from .trust import trust_for
 from .usage import (
     LISTEN_DEFAULT,
     WARM_UP_COUNT_MAX,
-    Address,
     UsageError,
     address_of,
     count_of,
     length_ns_of,
-    quoted,
 )
 
 EXIT_BAD_INPUT = 2
+# How soon a robot that is revoked loses its session.
+RECHECK_S = 1.0
 
 DESCRIPTION = "Runs your policy for robots that connect over gRPC, with an instance for each."
 
@@ -54,6 +54,8 @@ Then, in the same folder:
 On the robot, or in another terminal of this machine:
 
   holdfast run --policy grpc://{LISTEN_DEFAULT}
+
+For a robot on another machine pair once (holdfast pair host), then --listen 0.0.0.0:7777.
 
 Whatever act answers is checked here first; what is wrong is told here and nothing is sent, so that
 the robot holds. It checks again, and no answer moves it past its limits.
@@ -94,57 +96,27 @@ def _read(given: Optional[Sequence[str]]) -> argparse.Namespace:
 
 def _serve(values: argparse.Namespace) -> int:
     address = address_of("--listen", values.listen)
-    credentials = _credentials(values, address)
+    trust = trust_for(values, address)
     warm_up_count = count_of("--warm-up", values.warm_up, WARM_UP_COUNT_MAX)
     promise_ns = length_ns_of("--promise", values.promise)
     plan = PolicyPlan(load_policy(values.policy), warm_up_count, promise_ns)
     notes = Notes(lambda text: print(text, file=sys.stderr, flush=True))
-    server = HostServer(plan, _versions(), notes)
+    server = HostServer(plan, _versions(), notes, trust.admits)
     try:
-        port = server.open(address.target, credentials)
+        port = server.open(address.target, trust.credentials)
     except CannotListen as error:
         raise UsageError("--listen", "an address that is free", address.target) from error
-    at = address.with_port(port)
-    print(f"policy host: {values.policy}, on {at}")
-    print(f"on the robot: holdfast run --policy grpc://{at}", flush=True)
+    print(f"policy host: {values.policy}, on {address.with_port(port)}")
+    for line in trust.lines:
+        print(line)
+    print(f"on the robot: holdfast run --policy grpc://{address.dial_text(port)}", flush=True)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    ended.wait()
+    while not ended.wait(RECHECK_S):
+        server.recheck()
     server.close()
     return 0
-
-
-def _credentials(values: argparse.Namespace, address: Address) -> Optional[grpc.ServerCredentials]:
-    """None for plain text, which only this machine may hear."""
-    options = {
-        "--tls-cert": values.tls_cert,
-        "--tls-key": values.tls_key,
-        "--tls-ca": values.tls_ca,
-    }
-    missing = [option for option, path in options.items() if path is None]
-    if len(missing) == len(options):
-        if address.is_loopback:
-            return None
-        local = f"an address of this machine alone, such as {LISTEN_DEFAULT}"
-        expected = f"{local}, or {', '.join(options)}"
-        raise UsageError("--listen", expected, quoted(values.listen))
-    if missing:
-        raise UsageError(missing[0], "all three of " + ", ".join(options), "none")
-    cert, key, ca = (_bytes_of(option, path) for option, path in options.items())
-    return grpc.ssl_server_credentials(
-        [(key, cert)], root_certificates=ca, require_client_auth=True
-    )
-
-
-def _bytes_of(option: str, path: str) -> bytes:
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(option, "a file to read", f"{path}: {error.strerror}") from error
-    if b"-----BEGIN " not in content:
-        raise UsageError(option, "a PEM file", path)
-    return content
 
 
 def _versions() -> dict[str, str]:

@@ -19,16 +19,24 @@ from .policy_thread import PolicyThread
 from .reading import robot_of
 from .session import Act, Decision, HostSession, Open, Reset, Send
 
+PAIR_AGAIN = "pair again: on the host type holdfast pair host"
+
 Welcomed = Callable[[pb.PolicyFacts], None]
 
 
 class HostStream:
     def __init__(
-        self, pool: PolicyPool, versions: Mapping[str, str], notes: Notes, welcomed: Welcomed
+        self,
+        pool: PolicyPool,
+        versions: Mapping[str, str],
+        notes: Notes,
+        welcomed: Welcomed,
+        is_admitted: Callable[[], bool],
     ) -> None:
         self._pool = pool
         self._notes = notes
         self._welcomed = welcomed
+        self._is_admitted = is_admitted
         self._session = HostSession(versions)
         self._lock = threading.RLock()
         self._policy: Optional[PolicyThread] = None
@@ -39,12 +47,23 @@ class HostStream:
 
     def messages(self, requests: Iterator[pb.EdgeMessage]) -> Iterator[pb.HostMessage]:
         """What goes out, until the stream is over."""
+        self.recheck()
         threading.Thread(target=self._read, args=(requests,), daemon=True).start()
         while True:
             message = self._out.get()
             if message is None:
                 return
             yield message
+
+    def recheck(self) -> None:
+        """Refuses a robot whose certificate is good and not wanted, or not any more."""
+        if self._is_admitted():
+            return
+        self._notes.trouble("a robot was refused: it is not paired with this host")
+        with self._lock:
+            found = "one that is not, or was revoked"
+            self._session.refuse("certificate", "that of a paired robot", found, PAIR_AGAIN)
+            self._carry_out()
 
     def close(self) -> None:
         with self._lock:

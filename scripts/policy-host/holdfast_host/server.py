@@ -22,6 +22,8 @@ from .limits import (
 from .notes import Notes
 from .policy_pool import PolicyPool
 from .policy_thread import PolicyPlan
+from .trust import Admits, anybody
+from .usage import UsageError
 
 SERVICE = "holdfast.policy.v1.PolicyHost"
 
@@ -31,12 +33,19 @@ class CannotListen(Exception):
 
 
 class HostServer:
-    def __init__(self, plan: PolicyPlan, versions: Mapping[str, str], notes: Notes) -> None:
+    def __init__(
+        self,
+        plan: PolicyPlan,
+        versions: Mapping[str, str],
+        notes: Notes,
+        admits: Admits = anybody,
+    ) -> None:
         self._pool = PolicyPool(plan, notes)
         self._versions = versions
         self._notes = notes
         self._lock = threading.Lock()
-        self._edge_count = 0
+        self._admits = admits
+        self._streams: set[HostStream] = set()
         self._facts: Optional[pb.PolicyFacts] = None
         stream_count = STREAM_COUNT_MAX + DESCRIBE_COUNT_MAX
         self._server = grpc.server(
@@ -83,8 +92,19 @@ class HostServer:
         """Ends every stream at once."""
         self._server.stop(None).wait()
 
-    def _describe(self, _request: pb.DescribeRequest, _context: object) -> pb.DescribeReply:
-        status = pb.HostStatus(state=pb.HostStatus.STATE_READY, edge_count=self._edge_count)
+    def recheck(self) -> None:
+        """Ends the sessions of robots that are not admitted any more."""
+        with self._lock:
+            streams = list(self._streams)
+        for stream in streams:
+            stream.recheck()
+
+    def _describe(
+        self, _request: pb.DescribeRequest, context: grpc.ServicerContext
+    ) -> pb.DescribeReply:
+        if not self._is_admitted(context):
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not paired with this host")
+        status = pb.HostStatus(state=pb.HostStatus.STATE_READY, edge_count=len(self._streams))
         return pb.DescribeReply(
             protocol_version=PROTOCOL_VERSION,
             policy=self._facts,
@@ -95,20 +115,32 @@ class HostServer:
     def _run(
         self, requests: Iterator[pb.EdgeMessage], context: grpc.ServicerContext
     ) -> Iterator[pb.HostMessage]:
-        stream = HostStream(self._pool, self._versions, self._notes, self._welcomed)
-        self._count(1)
+        stream = HostStream(
+            self._pool,
+            self._versions,
+            self._notes,
+            self._welcomed,
+            lambda: self._is_admitted(context),
+        )
+        with self._lock:
+            self._streams.add(stream)
 
         def ended() -> None:
             stream.close()
-            self._count(-1)
+            with self._lock:
+                self._streams.discard(stream)
 
         if not context.add_callback(ended):
             ended()
         yield from stream.messages(requests)
 
+    def _is_admitted(self, context: grpc.ServicerContext) -> bool:
+        certificates = context.auth_context().get("x509_pem_cert", [])
+        try:
+            return self._admits(certificates[0] if certificates else None)
+        except UsageError as error:
+            self._notes.trouble(f"nobody is admitted: {error}")
+            return False
+
     def _welcomed(self, facts: pb.PolicyFacts) -> None:
         self._facts = facts
-
-    def _count(self, change: int) -> None:
-        with self._lock:
-            self._edge_count += change

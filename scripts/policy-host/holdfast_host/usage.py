@@ -6,11 +6,13 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+import socket
 from dataclasses import dataclass
 
 PORT_DEFAULT = 7777
 LISTEN_DEFAULT = f"127.0.0.1:{PORT_DEFAULT}"
 PORT_MAX = 65_535
+EVERY_ADDRESS = ("0.0.0.0", "[::]")
 LENGTH_NS_MAX = 3_600 * 10**9
 UNIT_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}
 WARM_UP_COUNT_MAX = 1_000
@@ -28,6 +30,11 @@ class Address:
     # As gRPC wants it: "host:port", "[ipv6]:port".
     target: str
     is_loopback: bool
+
+    def dial_text(self, port: int) -> str:
+        """Where a robot finds it: nobody dials an address that stands for every one."""
+        host = self.target.rpartition(":")[0]
+        return f"{socket.gethostname() if host in EVERY_ADDRESS else host}:{port}"
 
     def with_port(self, port: int) -> str:
         return f"{self.target.rpartition(':')[0]}:{port}"

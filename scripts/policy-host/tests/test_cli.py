@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from holdfast_host.cli import main
 
@@ -31,7 +32,8 @@ module_of("cli_policies", MODULE)
 
 def told(*given: str) -> str:
     err = io.StringIO()
-    with contextlib.redirect_stderr(err):
+    nothing_paired = mock.patch.dict(os.environ, {"XDG_STATE_HOME": "/nonexistent"})
+    with nothing_paired, contextlib.redirect_stderr(err):
         code = main(given)
     assert code == 2, f"exit code {code}"
     return err.getvalue()
@@ -76,10 +78,13 @@ class CliTest(unittest.TestCase):
             ),
             (
                 (*right, "--listen", "0.0.0.0:7777"),
-                "--listen: expected an address of this machine alone",
+                '--listen "0.0.0.0:7777": expected a paired robot (type holdfast pair host;',
             ),
-            ((*right, "--listen", "robot-7"), 'found "robot-7"'),
-            ((*right, "--listen", "192.168.0.4"), "or --tls-cert, --tls-key, --tls-ca"),
+            ((*right, "--listen", "robot-7"), '--listen "robot-7": expected a paired robot'),
+            (
+                (*right, "--listen", "192.168.0.4"),
+                "on this machine alone: 127.0.0.1:7777)",
+            ),
             ((*right, "--tls-cert", "a.pem"), "--tls-key: expected all three of --tls-cert"),
             ((*right, "--promise", "80"), "--promise: expected a length such as 150ms or 2s"),
             ((*right, "--warm-up", "-1"), "--warm-up: expected a whole number from 0 to 1000"),

@@ -262,7 +262,7 @@ class ServerTest(unittest.TestCase):
             all_read.set()
 
         plan = PolicyPlan(Still, 0, 0)
-        stream = HostStream(PolicyPool(plan, notes), {}, notes, lambda _: None)
+        stream = HostStream(PolicyPool(plan, notes), {}, notes, lambda _: None, lambda: True)
         messages = stream.messages(pings())
         next(messages)
         self.assertTrue(all_read.wait(HANG_S))
