@@ -12,6 +12,8 @@ from dataclasses import dataclass
 PORT_DEFAULT = 7777
 LISTEN_DEFAULT = f"127.0.0.1:{PORT_DEFAULT}"
 PORT_MAX = 65_535
+# An address that is nobody's: the way there is the way to everywhere else.
+ELSEWHERE = ("192.0.2.1", 9)
 EVERY_ADDRESS = ("0.0.0.0", "[::]")
 LENGTH_NS_MAX = 3_600 * 10**9
 UNIT_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}
@@ -34,7 +36,7 @@ class Address:
     def dial_text(self, port: int) -> str:
         """Where a robot finds it: nobody dials an address that stands for every one."""
         host = self.target.rpartition(":")[0]
-        return f"{socket.gethostname() if host in EVERY_ADDRESS else host}:{port}"
+        return f"{_own_address() if host in EVERY_ADDRESS else host}:{port}"
 
     def with_port(self, port: int) -> str:
         return f"{self.target.rpartition(':')[0]}:{port}"
@@ -83,3 +85,14 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _own_address() -> str:
+    """By which a robot on the usual network reaches this machine, or its name."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(ELSEWHERE)  # of a datagram socket: nothing is sent
+            host: str = probe.getsockname()[0]
+            return host
+        except OSError:
+            return socket.gethostname()

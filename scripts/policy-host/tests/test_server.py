@@ -238,6 +238,9 @@ class ServerTest(unittest.TestCase):
         reply: pb.DescribeReply = describe(pb.DescribeRequest(), timeout=HANG_S)
         facts = (reply.protocol_version, reply.policy.name, reply.status.edge_count)
         self.assertEqual(facts, (1, "Still", 1))
+        robot.leave()
+        while reply.status.edge_count > 0:
+            reply = describe(pb.DescribeRequest(), timeout=HANG_S)
 
     def test_pictures_of_several_megabytes_are_taken_and_no_more(self) -> None:
         robot = self.edge(Still)

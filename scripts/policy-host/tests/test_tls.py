@@ -10,16 +10,19 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from argparse import Namespace
 from pathlib import Path
+from unittest import mock
 
 import grpc
 
 from holdfast_host.generated import policy_pb2 as pb
 from holdfast_host.pairing import Pairing
 from holdfast_host.server import SERVICE
-from holdfast_host.usage import UsageError
+from holdfast_host.trust import trust_for
+from holdfast_host.usage import UsageError, address_of
 
-from .fixture import HANG_S
+from .fixture import HANG_S, hello
 from .test_server import Edge
 
 NAME = "host.holdfast.internal"
@@ -102,16 +105,25 @@ class TlsTest(unittest.TestCase):
         self.start("0.0.0.0:0")
         self.assertIn(f"its key: {fingerprint(self.folder, 'host')}", self.told)
         self.assertIn("paired robots: arm", self.told)
+        self.assertNotRegex(self.told, "grpc://0.0.0.0")
         self.assertEqual(self.describe("robot"), 1)
         with self.assertRaises(grpc.RpcError) as caught:
             self.describe("unlisted")
         self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
         unlisted = Edge(self.channel("unlisted"))
-        self.assertEqual(unlisted.until("refusal").refusal.field, "certificate")
+        unlisted.send(hello=hello())
+        self.assertEqual(unlisted.next().refusal.field, "certificate")
         robot = Edge(self.channel("robot"))
         robot.greet()
         self.pair(is_revoked=True)
         self.assertEqual(robot.until("refusal").refusal.field, "certificate")
+
+    def test_without_a_robot_that_may_come_it_does_not_listen(self) -> None:
+        self.pair(is_revoked=True)
+        values = Namespace(listen="0.0.0.0:0", tls_cert=None, tls_key=None, tls_ca=None)
+        here = mock.patch.dict(os.environ, {"XDG_STATE_HOME": f"{self.folder}/state"})
+        with here, self.assertRaisesRegex(UsageError, "expected a paired robot"):
+            trust_for(values, address_of("--listen", values.listen))
 
     def test_files_that_others_can_read_or_that_pairing_did_not_write_are_told(self) -> None:
         self.pair()
