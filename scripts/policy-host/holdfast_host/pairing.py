@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 import os
-import ssl
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,7 +82,8 @@ def state_folder(env: Mapping[str, str]) -> Path:
 
 def fingerprint_of(certificate: bytes) -> str:
     """Of the public key in a certificate (PEM), as `holdfast pair list` shows it."""
-    der = ssl.PEM_cert_to_DER_cert(certificate.decode("ascii"))
+    body = certificate.split(b"-----BEGIN CERTIFICATE-----")[1].partition(b"-----END")[0]
+    der = base64.b64decode(body)
     signed = _inside(der, _inside(der, 0)[0])  # the certificate, and in it what is signed
     at = signed[0]
     if der[at] == VERSION:
