@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { runCommand } from "./child-process.ts";
 
 const INSTALL_SECONDS_MAX = 180;
+const PYTHON_PACKAGES = "/usr/lib/python3/dist-packages";
 /** Another apt may be at work; it is waited for. */
 const LOCK_WAIT = ["-o", "DPkg::Lock::Timeout=60"];
 
@@ -59,6 +60,26 @@ const parts: readonly OptionalPart[] = [
     name: "e-stop image in simavr",
     shownBy: ["/usr/include/simavr/sim_avr.h"],
     packages: ["libsimavr-dev", "libelf-dev"],
+  },
+  {
+    name: "policy host in Python",
+    shownBy: [`${PYTHON_PACKAGES}/grpc`],
+    packages: ["python3-grpcio"],
+  },
+  {
+    name: "policy host in Python: its arrays",
+    shownBy: [`${PYTHON_PACKAGES}/numpy`],
+    packages: ["python3-numpy"],
+  },
+  {
+    name: "GR00T bridge: its line",
+    shownBy: [`${PYTHON_PACKAGES}/zmq`],
+    packages: ["python3-zmq"],
+  },
+  {
+    name: "GR00T bridge: its messages",
+    shownBy: [`${PYTHON_PACKAGES}/msgpack`],
+    packages: ["python3-msgpack"],
   },
 ];
 

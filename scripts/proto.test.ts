@@ -4,11 +4,14 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { ROOT } from "./child-process.ts";
-import { protoDigest } from "./proto.ts";
+import { GENERATED, protoDigest } from "./proto.ts";
 
-test("the messages are of today's policy.proto: else run bun scripts/proto.ts", async () => {
-  const link = join(ROOT, "runtime/link");
-  const text = await Bun.file(join(link, "policy.proto")).text();
-  const digest = await Bun.file(join(link, "generated/policy.proto.sha256")).text();
-  expect(digest.trim()).toBe(protoDigest(text));
-});
+const proto = join(ROOT, "runtime/link/policy.proto");
+
+test.each(Object.entries(GENERATED))(
+  "the code for %s is of today's policy.proto: else run bun scripts/proto.ts",
+  async (_, folder) => {
+    const digest = await Bun.file(join(folder, "policy.proto.sha256")).text();
+    expect(digest.trim()).toBe(protoDigest(await Bun.file(proto).text()));
+  },
+);

@@ -1,0 +1,162 @@
+// The policy host in Python: its own tests, the vectors that both sides share, and whole runs with
+// the policy of its README. A policy that answers wrongly moves nothing; a host that is
+// killed in the middle of a run leaves a robot that holds, then stops.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  DT_NS_MAX,
+  HORIZON_MAX,
+  jointSchema,
+  schemaFingerprint,
+  toolDeltaSchema,
+  WIDTH_MAX,
+} from "../runtime/contracts/action.ts";
+import {
+  OBS_SIDE_PX,
+  OBS_TRANSFORM_SHA256,
+  OBS_TRANSFORM_VERSION,
+} from "../runtime/contracts/obs-transform.ts";
+import { ACTION_SCHEMA_VERSION } from "../runtime/contracts/schema-versions.ts";
+import type { RunHandle } from "../runtime/cli/run-handle.ts";
+import {
+  PROTOCOL_VERSION,
+  RECEIVE_SIZE_BYTES_MAX,
+  SEND_SIZE_BYTES_MAX,
+} from "../runtime/link/limits.ts";
+import { runCommand } from "../scripts/child-process.ts";
+import { lockstepRun } from "./lockstep-run.ts";
+import { ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
+
+const FOLDER = join(import.meta.dir, "../scripts/policy-host");
+const PYTHON = "/usr/bin/python3";
+const PACKAGES = "/usr/lib/python3/dist-packages";
+const isHere = [PYTHON, `${PACKAGES}/grpc`, `${PACKAGES}/numpy`].every((path) => existsSync(path));
+const pythonTest = test.skipIf(!isHere);
+
+const scratch = new Scratch();
+afterAll(() => scratch[Symbol.dispose]());
+
+const readme = await Bun.file(join(FOLDER, "README.md")).text();
+const wave = /```python\n(.*?)```/s.exec(readme)?.[1] ?? "";
+
+/** Python with this package and no compiled files left behind. */
+const python = (...args: string[]) =>
+  runCommand([PYTHON, "-B", ...args], {
+    secondsMax: 50,
+    cwd: FOLDER,
+    env: { PYTHONPATH: FOLDER },
+  });
+
+type Hosted = { readonly host: ProgramRun; readonly url: string };
+
+/** The host as a user starts it, in the folder of a policy of this text. */
+async function hosted(name: string, text: string, policy: string): Promise<Hosted> {
+  const cwd = scratch.made(name);
+  await Bun.write(join(cwd, "mine.py"), text);
+  const program = ["/usr/bin/env", `PYTHONPATH=${FOLDER}`, PYTHON, "-B", "-m", "holdfast_host"];
+  const args = ["--policy", `mine:${policy}`, "--listen", "127.0.0.1:0"];
+  const host = new ProgramRun(args, { scratch, program, cwd });
+  const [, url = ""] = await host.until(/on the robot: holdfast run --policy (grpc:\S+)/);
+  return { host, url };
+}
+
+/** A run of the arm with no task, and where it stood at its end. */
+async function drive(url: string, durationS: number) {
+  let handle: RunHandle | undefined;
+  const args = ["--task", "none", "--policy", url, "--duration", String(durationS)];
+  const report = await lockstepRun(args, (given) => {
+    handle = given;
+  });
+  return { report, commandRad: handle!.status().commandRad };
+}
+
+test("both sides have the same fingerprints, versions and limits", async () => {
+  type Vector = { space: string; joints: string[]; frame: string; fingerprint: number };
+  const vectors = (await Bun.file(join(FOLDER, "tests/vectors.json")).json()) as Vector[];
+  for (const { space, joints, frame, fingerprint } of vectors) {
+    const schema =
+      space === "ee_pose_delta"
+        ? toolDeltaSchema(frame === "tool" ? "tool" : "base", joints)
+        : jointSchema(space as "joint_pos", joints);
+    expect(schemaFingerprint(schema)).toBe(fingerprint);
+  }
+  const source = await Promise.all(
+    ["limits", "schema"].map((name) => Bun.file(join(FOLDER, `holdfast_host/${name}.py`)).text()),
+  );
+  const facts = {
+    PROTOCOL_VERSION,
+    HORIZON_MAX,
+    DT_NS_MAX,
+    WIDTH_MAX,
+    ACTION_SCHEMA_VERSION,
+    OBS_TRANSFORM_VERSION,
+    OBS_SIDE_PX,
+  };
+  for (const [name, value] of Object.entries(facts)) {
+    const written = new RegExp(`^${name} = ([\\d_]+)$`, "m").exec(source.join("\n"))?.[1];
+    expect(`${name} = ${written?.replaceAll("_", "")}`).toBe(`${name} = ${value}`);
+  }
+  // What one side sends the other must take.
+  expect(source[0]).toContain(`RECEIVE_SIZE_BYTES_MAX = ${SEND_SIZE_BYTES_MAX >> 20} << 20`);
+  expect(source[0]).toContain(`SEND_SIZE_BYTES_MAX = ${RECEIVE_SIZE_BYTES_MAX >> 20} << 20`);
+  expect(source[1]).toContain(OBS_TRANSFORM_SHA256);
+});
+
+pythonTest("its own tests pass", async () => {
+  const { code, output } = await python("-m", "unittest");
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^Ran \d+ tests/m) });
+});
+
+describe("a run", () => {
+  pythonTest("the README's policy is under 20 lines and moves the arm, to the bit", async () => {
+    expect(wave.trim().split("\n").length).toBeLessThan(20);
+    const { host, url } = await hosted("wave", wave, "Wave");
+    const still = await drive(url, 0.1);
+    const first = await drive(url, 3);
+    const second = await drive(url, 3);
+    host.signal("SIGTERM");
+    expect((await host.end).code).toBe(0);
+    expect(first.report.exitCode).toBe(0);
+    expect(first.report.evidence["accepted"]).toBeGreaterThan(50);
+    expect(second.report.trace_hash).toBe(first.report.trace_hash);
+    const movedRad = first.commandRad.map((rad, joint) => rad - still.commandRad[joint]!);
+    // The oracle is the policy's own formula; it is asked twenty times a second.
+    expect(movedRad[0]).toBeCloseTo(0.3 * (1 - Math.cos(2.99)), 2);
+    for (const rad of movedRad.slice(1)) expect(rad).toBeCloseTo(0, 5);
+  });
+
+  // In streaming: in lockstep no time passes while no decision comes.
+  pythonTest("a policy that answers wrongly is told once and nothing of it is used", async () => {
+    const text = wave.replace("return rows", "return rows * float('nan')");
+    const { host, url } = await hosted("nan", text, "Wave");
+    const args = `run --task none --duration 2 --json --policy ${url}`.split(" ");
+    const report = reportOf(await runToEnd(args, { scratch }));
+    host.signal("SIGTERM");
+    const { stderr } = await host.end;
+    expect(stderr).toMatch(/^so101: act answered no number at row 0, column 0: .* found nan;/m);
+    expect(stderr.split("\n").length).toBeLessThan(8);
+    expect(report.evidence).toEqual({});
+    expect(report.supervisor_path.join()).toContain("SAFE_STOP");
+  });
+
+  pythonTest("a host that is killed leaves a robot that holds, then stops", async () => {
+    const dies = `
+    def act(self, observation):
+        if observation.since_reset_s >= 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.swing(observation)
+
+    def swing(self, observation):`;
+    const text = `import os, signal\n${wave.replace("\n    def act(self, observation):", dies)}`;
+    const { host, url } = await hosted("dies", text, "Wave");
+    const { report, commandRad } = await drive(url, 3);
+    const { signal } = await host.end;
+    expect(signal).toBe("SIGKILL");
+    expect(report.supervisor_path.at(-1)).toContain("SAFE_STOP");
+    const lastRad = 0.3 * (1 - Math.cos(1 + 16 * 0.02));
+    expect(commandRad[0]).toBeGreaterThan(0);
+    expect(commandRad[0]).toBeLessThan(lastRad + 0.02);
+  });
+});

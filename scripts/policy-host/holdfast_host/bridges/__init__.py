@@ -1,0 +1,1 @@
+"""Policies that ask a server of another make. What they speak stays on this machine."""

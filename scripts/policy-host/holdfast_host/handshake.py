@@ -1,0 +1,83 @@
+"""The host's judgement of a hello: the first thing that does not fit, by the name of its field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from .generated import policy_pb2 as pb
+from .limits import PROTOCOL_VERSION, TEXT_CHARACTERS_MAX, WIDTH_MAX
+from .schema import OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION, TOOL_COLUMNS, TOOL_SPACE
+
+# Field, expected, found, remedy: all is well where expected and found are equal.
+Check = tuple[str, str, str, str]
+
+SAME_VERSION = "install the same version of Holdfast on both machines"
+OTHER_TASK = "run a task that brings this field, or another policy"
+NO_ARTIFACT = "a policy of this host has no artifact: leave it out of the robot's deployment"
+OTHER_ROBOT = "run the policy with the robot that it was made for"
+
+
+def refusal_of_hello(hello: pb.Hello, facts: pb.PolicyFacts) -> Optional[pb.Refusal]:
+    """None when the robot fits the policy."""
+    fields = [field.name for field in hello.fields]
+    missing = next((name for name in facts.required_fields if name not in fields), None)
+    joints = "at least one" if hello.joint_names else "none"
+    checks: list[Check] = [
+        ("protocol_version", str(PROTOCOL_VERSION), str(hello.protocol_version), SAME_VERSION),
+        (
+            "obs_transform_version",
+            str(OBS_TRANSFORM_VERSION),
+            str(hello.obs_transform_version),
+            SAME_VERSION,
+        ),
+        (
+            "obs_transform_sha256",
+            OBS_TRANSFORM_SHA256.hex(),
+            hello.obs_transform_sha256.hex(),
+            SAME_VERSION,
+        ),
+        ("joint_names", "at least one", joints, ""),
+        _columns(hello, facts),
+        ("fields", missing or "", "" if missing is None else _list(fields), OTHER_TASK),
+        (
+            "manifest_sha256",
+            hello.manifest_sha256.hex(),
+            facts.manifest_sha256.hex() if hello.manifest_sha256 else "",
+            NO_ARTIFACT,
+        ),
+    ]
+    for field, expected, found, remedy in checks:
+        if expected != found:
+            return pb.Refusal(field=field, expected=expected, found=found, remedy=remedy)
+    return None
+
+
+def _columns(hello: pb.Hello, facts: pb.PolicyFacts) -> Check:
+    """Names of joints in the columns of a chunk must be the robot's, in its order."""
+    field = "policy.action_schema.columns"
+    columns = list(facts.action_schema.columns)
+    if len(columns) > WIDTH_MAX:
+        return field, f"at most {WIDTH_MAX}", str(len(columns)), ""
+    expected = list(hello.joint_names)
+    if facts.action_schema.space == TOOL_SPACE:
+        extra = columns[len(TOOL_COLUMNS) :]
+        expected = [*TOOL_COLUMNS, *(name for name in hello.joint_names if name in extra)]
+    return field, _list(expected), _list(columns), OTHER_ROBOT
+
+
+def _list(texts: Sequence[str]) -> str:
+    return ", ".join(texts) or "none"
+
+
+def refusal_text(refusal: pb.Refusal) -> str:
+    """One line for a person."""
+    expected, found = refusal.expected or "none", refusal.found or "none"
+    text = f"{refusal.field}: expected {expected}, found {found}"
+    return printable(f"{text}: {refusal.remedy}" if refusal.remedy else text)
+
+
+def printable(text: str) -> str:
+    """Text from elsewhere, short and without what could move a terminal's cursor."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return line[:TEXT_CHARACTERS_MAX]

@@ -1,0 +1,26 @@
+"""Every limit of this host, with its reason; those of the protocol are the robot's own."""
+
+# Raised when a message changes its meaning. Both sides must speak the same.
+PROTOCOL_VERSION = 1
+
+# Rows a chunk may have at most, how far apart, and values a row may have: an edge refuses more.
+HORIZON_MAX = 64
+DT_NS_MAX = 1_000_000_000
+WIDTH_MAX = 16
+
+# An edge sends pictures (four raw ones of 224 x 224 are 600 KB) and gets numbers.
+RECEIVE_SIZE_BYTES_MAX = 8 << 20
+SEND_SIZE_BYTES_MAX = 1 << 20
+
+# Robots at once; those that only ask what runs here are few.
+STREAM_COUNT_MAX = 64
+DESCRIBE_COUNT_MAX = 4
+
+# Messages that wait for a robot to read them. One that reads none for so long is given up.
+UNREAD_COUNT_MAX = 256
+
+# Text of the other side is cut to this before a person sees it.
+TEXT_CHARACTERS_MAX = 300
+
+# Policies kept loaded for robots that left: one that comes back need not wait for its model.
+IDLE_COUNT_MAX = 4

@@ -1,0 +1,146 @@
+"""HostServer: serves one policy class over gRPC to robots, each on a stream of its own. It listens
+where it is told and nowhere else, and shares its port with nobody."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent import futures
+from typing import Optional
+
+import grpc
+
+from .generated import policy_pb2 as pb
+from .host_stream import HostStream
+from .limits import (
+    DESCRIBE_COUNT_MAX,
+    PROTOCOL_VERSION,
+    RECEIVE_SIZE_BYTES_MAX,
+    SEND_SIZE_BYTES_MAX,
+    STREAM_COUNT_MAX,
+)
+from .notes import Notes
+from .policy_pool import PolicyPool
+from .policy_thread import PolicyPlan
+from .trust import Admits, anybody
+from .usage import UsageError
+
+SERVICE = "holdfast.policy.v1.PolicyHost"
+
+
+class CannotListen(Exception):
+    """The address is taken, or none of this machine."""
+
+
+class HostServer:
+    def __init__(
+        self,
+        plan: PolicyPlan,
+        versions: Mapping[str, str],
+        notes: Notes,
+        admits: Admits = anybody,
+    ) -> None:
+        self._pool = PolicyPool(plan, notes)
+        self._versions = versions
+        self._notes = notes
+        self._lock = threading.Lock()
+        self._admits = admits
+        self._streams: set[HostStream] = set()
+        self._facts: Optional[pb.PolicyFacts] = None
+        stream_count = STREAM_COUNT_MAX + DESCRIBE_COUNT_MAX
+        self._server = grpc.server(
+            futures.ThreadPoolExecutor(max_workers=stream_count),
+            maximum_concurrent_rpcs=stream_count,
+            options=[
+                ("grpc.max_receive_message_length", RECEIVE_SIZE_BYTES_MAX),
+                ("grpc.max_send_message_length", SEND_SIZE_BYTES_MAX),
+                # Else two hosts would share a port, and robots would meet one by chance.
+                ("grpc.so_reuseport", 0),
+            ],
+        )
+        handlers = {
+            "Describe": grpc.unary_unary_rpc_method_handler(
+                self._describe,
+                request_deserializer=pb.DescribeRequest.FromString,
+                response_serializer=pb.DescribeReply.SerializeToString,
+            ),
+            "Run": grpc.stream_stream_rpc_method_handler(
+                self._run,
+                request_deserializer=pb.EdgeMessage.FromString,
+                response_serializer=pb.HostMessage.SerializeToString,
+            ),
+        }
+        handler = grpc.method_handlers_generic_handler(SERVICE, handlers)
+        self._server.add_generic_rpc_handlers((handler,))
+
+    def open(self, target: str, credentials: Optional[grpc.ServerCredentials]) -> int:
+        """Listens at `host:port`, port 0 for any; without credentials in plain text. The port."""
+        port: int
+        try:
+            if credentials is None:
+                port = self._server.add_insecure_port(target)
+            else:
+                port = self._server.add_secure_port(target, credentials)
+        except RuntimeError as error:
+            raise CannotListen(target) from error
+        if port == 0:
+            raise CannotListen(target)
+        self._server.start()
+        return port
+
+    def close(self) -> None:
+        """Ends every stream at once."""
+        self._server.stop(None).wait()
+
+    def recheck(self) -> None:
+        """Ends the sessions of robots that are not admitted any more."""
+        with self._lock:
+            streams = list(self._streams)
+        for stream in streams:
+            stream.recheck()
+
+    def _describe(
+        self, _request: pb.DescribeRequest, context: grpc.ServicerContext
+    ) -> pb.DescribeReply:
+        if not self._is_admitted(context):
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "not paired with this host")
+        status = pb.HostStatus(state=pb.HostStatus.STATE_READY, edge_count=len(self._streams))
+        return pb.DescribeReply(
+            protocol_version=PROTOCOL_VERSION,
+            policy=self._facts,
+            status=status,
+            runtime_versions=self._versions,
+        )
+
+    def _run(
+        self, requests: Iterator[pb.EdgeMessage], context: grpc.ServicerContext
+    ) -> Iterator[pb.HostMessage]:
+        stream = HostStream(
+            self._pool,
+            self._versions,
+            self._notes,
+            self._welcomed,
+            lambda: self._is_admitted(context),
+        )
+        with self._lock:
+            self._streams.add(stream)
+
+        def ended() -> None:
+            stream.close()
+            with self._lock:
+                self._streams.discard(stream)
+
+        if not context.add_callback(ended):
+            ended()
+        yield from stream.messages(requests)
+
+    def _is_admitted(self, context: grpc.ServicerContext) -> bool:
+        certificates = context.auth_context().get("x509_pem_cert", [])
+        try:
+            return self._admits(certificates[0] if certificates else None)
+        except UsageError as error:
+            self._notes.trouble(f"nobody is admitted: {error}")
+            return False
+
+    def _welcomed(self, facts: pb.PolicyFacts) -> None:
+        self._facts = facts
