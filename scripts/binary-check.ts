@@ -190,11 +190,13 @@ async function proveEstop(place: Place): Promise<void> {
     killSignal: "SIGKILL",
   });
   let told = "";
+  let isAsked = false;
   const decoder = new TextDecoder();
   for await (const bytes of child.stderr) {
     told += decoder.decode(bytes, { stream: true });
     const isMoving = told.includes("→ RUNNING: start") && told.includes("drives have power");
-    if (!isMoving || child.killed) continue;
+    if (!isMoving || isAsked) continue;
+    isAsked = true;
     const status = await place.run(["estop", "status", "--pid", String(child.pid)]);
     must(status.includes("emulated: ARMED"), status);
     child.kill("SIGTERM");
