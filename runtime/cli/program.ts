@@ -15,6 +15,7 @@ import { addEmulatorCommand } from "./estop-emulator-command.ts";
 import { addHostCommand } from "./host-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { printable, printableLines } from "./output.ts";
+import { addPairCommand } from "./pair-command.ts";
 import { addProfileCommand } from "./profile-command.ts";
 import { addProxyCommand } from "./proxy-command.ts";
 import { addRunCommand } from "./run-command.ts";
@@ -81,6 +82,7 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
   addRunCommand(program, context, listed);
   addOperatorCommands(program, context);
   addHostCommand(program, context);
+  addPairCommand(program, context);
   addProxyCommand(program, context);
   addProfileCommand(program, context);
   addDoctorCommand(program, context);

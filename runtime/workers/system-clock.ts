@@ -45,6 +45,9 @@ export class SystemClock implements Clock {
   }
 }
 
+/** What a calendar on the wall would say, in ms since 1970. For people and certificates only. */
+export const wallTimeMs = (): number => Date.now();
+
 /** A suspend longer than this is a stop with full re-activation. */
 export const SUSPEND_NS_MAX = 100 * NS_PER_MS;
 
