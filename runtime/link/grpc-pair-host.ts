@@ -26,6 +26,7 @@ const CONNECTION_RATE_HZ_MAX = 20;
 const CONNECTION_MS_MAX = 20_000;
 /** Time for the last line to go out before the listener closes. */
 const LINGER_MS = 500;
+const POLL_MS = 10;
 
 export type PairHostOptions = {
   readonly host: string;
@@ -83,7 +84,9 @@ export class PairHost {
 
   async close(): Promise<void> {
     this.#server.close();
-    await Bun.sleep(LINGER_MS);
+    for (let waitedMs = 0; this.#sockets.size > 0 && waitedMs < LINGER_MS; waitedMs += POLL_MS) {
+      await Bun.sleep(POLL_MS);
+    }
     for (const socket of this.#sockets) socket.destroy();
   }
 

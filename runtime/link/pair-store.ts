@@ -125,13 +125,14 @@ export class PairStore {
     isWhole: (value: object) => boolean,
   ): T[] {
     const files = listed(folder).filter((file) => file.endsWith(".json"));
-    return files.flatMap((file) => readWhole<T>(join(folder, file), isWhole) ?? []);
+    const peers = files.flatMap((file) => readWhole<T>(join(folder, file), isWhole) ?? []);
+    return peers.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 }
 
 function listed(folder: string): string[] {
   try {
-    return readdirSync(folder).toSorted();
+    return readdirSync(folder);
   } catch (cause) {
     if (codeOf(cause) === "ENOENT") return [];
     throw unusable(folder, "a folder to read", codeOf(cause), cause);

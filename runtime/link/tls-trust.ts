@@ -13,6 +13,9 @@ import type { HostIdentity } from "./tls-certificates.ts";
 /** Of the error that ends a handshake with a host that was revoked here. */
 export const REVOKED_HERE = "ERR_REVOKED_HERE";
 
+/** A stranger who stays silent is let go: a handshake is three packets. */
+const HANDSHAKE_MS_MAX = 5_000;
+
 /** True for keys that may not be used any more. */
 export type IsRevoked = (fingerprint: string) => boolean;
 
@@ -41,8 +44,11 @@ export const robotCredentials = (host: PairedHost, isRevoked: IsRevoked): Channe
 export class HostCredentials extends ServerCredentials {
   constructor({ authority, host }: HostIdentity) {
     const context = { ca: authority.certificate, cert: host.certificate, key: host.key };
-    const demands = { requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" } as const;
-    super(demands, { ...context, minVersion: "TLSv1.3" });
+    const demands = { requestCert: true, rejectUnauthorized: true };
+    super(
+      { ...demands, handshakeTimeout: HANDSHAKE_MS_MAX },
+      { ...context, minVersion: "TLSv1.3" },
+    );
   }
 
   override _equals(other: ServerCredentials): boolean {
