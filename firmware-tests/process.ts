@@ -91,26 +91,28 @@ export type LaunchOptions = {
   readonly cwd?: string;
   /** Whether file descriptor 0 is closed altogether, instead of empty. */
   readonly stdinClosed?: boolean;
+  /** What is typed into it; nothing unless given. */
+  readonly stdin?: string;
 };
 
 export class ProgramRun {
   readonly pid: number;
   readonly end: Promise<Ended>;
-  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly #child: Bun.Subprocess<"ignore" | Uint8Array, "pipe", "pipe">;
   readonly #scratch: Scratch;
   readonly #texts = { stdout: "", stderr: "" };
   readonly #waiting = new Set<() => void>();
   #isOver = false;
 
   constructor(args: readonly string[], options: LaunchOptions) {
-    const { scratch, program = FROM_SOURCE, cwd } = options;
+    const { scratch, program = FROM_SOURCE, cwd, stdin } = options;
     const command = [...program, ...args];
     const closed = ["/bin/sh", "-c", 'exec "$0" "$@" <&-'];
     this.#scratch = scratch;
     this.#child = Bun.spawn(options.stdinClosed === true ? [...closed, ...command] : command, {
       ...(cwd !== undefined && { cwd }),
       env: environmentOf(scratch),
-      stdin: "ignore",
+      stdin: stdin === undefined ? "ignore" : new TextEncoder().encode(stdin),
       stdout: "pipe",
       stderr: "pipe",
       timeout: HANG_MS,

@@ -31,7 +31,7 @@ const HOST_LISTEN = "0.0.0.0:7777";
 /** Waits for one robot. Throws UsageError and PairingError. */
 export async function pairHost(listen: string, context: CommandContext): Promise<void> {
   const { out, err, program } = context;
-  const address = addressOf("--listen", listen);
+  const address = addressOf("--listen", listen, "an address such as 0.0.0.0:7776");
   const store = new PairStore(stateFolder(context.user.environment));
   const identity = await store.needIdentity();
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
@@ -114,14 +114,15 @@ export async function pairRobot(
   context: CommandContext,
 ): Promise<void> {
   const { out, program } = context;
-  const address = addressOf("ADDR", target);
+  const address = addressOf("ADDR", target, "grpc://HOST:PORT, as the host prints");
   if (address.isLoopback) {
     const expected = `another machine (on this one nothing needs pairing: ${program} host)`;
     throw new UsageError("ADDR", expected, quoted(target));
   }
   const code = parseCode(typed ?? (await askedCode(context)));
-  // A wrong code is never shown: it may be a right one with a slip.
-  if (code === undefined) throw new UsageError("--code", "XXXX-XXXX, as the host shows", "another");
+  // What was typed is not shown: it may be a right one with a slip.
+  if (code === undefined)
+    throw new UsageError("--code", "XXXX-XXXX, as the host shows", "something else");
   const store = new PairStore(stateFolder(context.user.environment));
   const paired = await pairWithHost({ address, code, name: hostname() });
   store.putHost(paired.host);
@@ -145,8 +146,8 @@ async function askedCode({ err }: CommandContext): Promise<string> {
   throw new UsageError("--code", "the code that the host shows", "nothing");
 }
 
-function addressOf(place: string, text: string): LinkAddress {
+function addressOf(place: string, text: string, expected: string): LinkAddress {
   const address = parseAddress(text);
   if (address !== undefined) return address;
-  throw new UsageError(place, "grpc://HOST:PORT, as the host prints", quoted(text));
+  throw new UsageError(place, expected, quoted(text));
 }

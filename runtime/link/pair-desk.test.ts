@@ -1,5 +1,5 @@
-// What a code is good for, in virtual time: once, for five minutes, with two errors forgiven, however
-// the tries lie beside each other.
+// What a code is good for, in virtual time: once, for five minutes, with two errors forgiven,
+// however the tries lie beside each other.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";

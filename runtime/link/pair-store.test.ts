@@ -1,5 +1,5 @@
-// What lies on disk after a pairing: for its owner alone, whole, a file for each peer, and refused by
-// path when it is none of that.
+// What lies on disk after a pairing: for its owner alone, whole, a file for each peer, and refused
+// by path when it is none of that.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { needIdentity, needPairedHost } from "./pair-rules.ts";
 import { PairStore } from "./pair-store.ts";
 import type { PairedHost } from "./pair-store.ts";
 
-const NOW_MS = Date.UTC(2030, 0, 1);
+const NOW_MS = 1_893_456_000_000; // the year 2030
 let folder = "";
 let store = new PairStore("");
 
@@ -55,7 +55,8 @@ test("a key that others can read is not used", async () => {
   chmodSync(path("host/identity.json"), 0o640);
   const file = path("host/identity.json");
   expect(() => store.identity()).toThrow(
-    `Cannot use "${file}": expected a file for its owner alone (chmod 600 "${file}"), found mode 640`,
+    `Cannot use "${file}": expected a file for its owner alone (chmod 600 "${file}"), ` +
+      "found mode 640",
   );
 });
 
@@ -120,8 +121,8 @@ test("a host without a paired robot does not listen beyond its machine", async (
 
 test.each([
   [0, "1970-01-01 00:00"],
-  [Date.UTC(2020, 0, 1) - 60_000, "2019-12-31 23:59"],
-  [Date.UTC(2046, 0, 1), "2046-01-01 00:00"],
+  [1_577_836_740_000, "2019-12-31 23:59"],
+  [2_398_377_600_000, "2046-01-01 00:00"],
 ])("with a clock at %d both sides name the clock", (wallMs, text) => {
   store.putHost(gpu);
   const clock =

@@ -43,7 +43,11 @@ export const nameTable: readonly NameBan[] = [
       "perf_hooks",
     ],
     // A certificate's two dates are constants, of a type that its library wants.
-    home: [...CLOCK_HOME, "runtime/link/tls-certificates.ts"],
+    home: [
+      ...CLOCK_HOME,
+      "runtime/link/tls-certificates.ts",
+      "runtime/link/grpc-mutual-tls.test.ts",
+    ],
     instead: "take nowNs as an argument; the clock is runtime/workers/system-clock.ts",
   },
   {

@@ -166,10 +166,20 @@ test("a paired robot and its host shake hands, and the link is ready", async () 
   expect(link.text).toBe("connected");
 });
 
+const expected = (what: string, found: string): string => `expected ${what}, found ${found}`;
 const again = "pair again: on the host type holdfast pair host";
-const foreign = `expected the host that this robot is paired with (if it is, ${again}), found the certificate of another authority`;
-const misnamed = `expected a certificate of a policy host (${again}), found one that is for something else`;
-const time = `expected a certificate from 2020 to 2046 (${again}), found one of another time, and a clock here that says 2030-01-01 00:00`;
+const foreign = expected(
+  `the host that this robot is paired with (if it is, ${again})`,
+  "the certificate of another authority",
+);
+const misnamed = expected(
+  `a certificate of a policy host (${again})`,
+  "one that is for something else",
+);
+const time = expected(
+  `a certificate from 2020 to 2046 (${again})`,
+  "one of another time, and a clock here that says 2030-01-01 00:00",
+);
 
 test.each<[string, () => Promise<KeyPair>, string]>([
   ["of another authority", () => Promise.resolve(theirs.host), foreign],
@@ -185,7 +195,7 @@ test.each<[string, () => Promise<KeyPair>, string]>([
   expect(served.notes).toEqual([]);
 });
 
-test("a certificate out of its time, with a clock that cannot be right, names the clock", async () => {
+test("a certificate out of its time, at a clock that is wrong, names the clock", async () => {
   const served = await Served.open(await odd({ years: [2100, 2110] }));
   expect(await served.told(robot, false, 0)).toBe(
     "expected a clock between 2020 and 2046 (set this machine's: timedatectl set-time), " +
@@ -193,10 +203,13 @@ test("a certificate out of its time, with a clock that cannot be right, names th
   );
 });
 
-test("a robot refuses a host that was revoked on it, also in the middle of a run", async () => {
+test("a robot refuses a host that was revoked on it, also later in a run", async () => {
   const served = await Served.open();
   expect(await served.told(robot, true)).toBe(
-    `expected a host that was not revoked here (${again}), found one that was, by holdfast pair revoke`,
+    expected(
+      `a host that was not revoked here (${again})`,
+      "one that was, by holdfast pair revoke",
+    ),
   );
   let isRevoked = false;
   const { link, until } = served.dial(robot, () => isRevoked);
@@ -207,7 +220,7 @@ test("a robot refuses a host that was revoked on it, also in the middle of a run
   await until(() => link.text.includes("cannot connect"));
 });
 
-test("a host refuses a robot that is revoked: at its next session, and in the one it has", async () => {
+test("a host refuses a robot that is revoked, at once and at its next session", async () => {
   const served = await Served.open();
   const live = served.dial();
   await live.until(() => live.link.phase === "ready");
@@ -228,7 +241,10 @@ test("a host refuses a robot that is revoked: at its next session, and in the on
   }
 });
 
-const refused = `expected a certificate that the host takes, and a right clock there (${again}), found that the host refused this robot's`;
+const refused = expected(
+  `a certificate that the host takes, and a right clock there (${again})`,
+  "that the host refused this robot's",
+);
 
 test.each<[string, () => Promise<Partial<PairedHost>>]>([
   ["of another host", async () => ({ ...(await paired(theirs)), authority: robot.authority })],
@@ -274,7 +290,10 @@ test("a host that speaks no TLS is told from one that is not there", async () =>
   const served = new Served();
   served.port = (plain.address() as { port: number }).port;
   expect(await served.told()).toBe(
-    "expected a host that speaks TLS: there type holdfast host --listen 0.0.0.0:7777, found one that does not",
+    expected(
+      "a host that speaks TLS: there type holdfast host --listen 0.0.0.0:7777",
+      "one that does not",
+    ),
   );
   served.port = 1;
   expect(await served.told()).toBeUndefined();
