@@ -8,6 +8,7 @@ import { connect as connectPlain } from "node:net";
 import type { Socket } from "node:net";
 import { connect, createServer } from "node:tls";
 import type { TLSSocket } from "node:tls";
+import { PemConverter } from "@peculiar/x509";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { instant } from "../contracts/units.ts";
 import type { LinkAddress } from "./address.ts";
@@ -187,13 +188,14 @@ test("nonsense is refused and counts as no try", async () => {
   const desk = await Desk.open();
   const { request } = await makeRequest();
   const hello = { version: 1, nonce: "n", name: "arm", request };
-  const forged = request.replace(/.{8}=*\n-----END/, "AAAAAAAA\n-----END");
+  const forged = PemConverter.decodeFirst(request);
+  new Uint8Array(forged)[forged.byteLength - 1]! ^= 1; // the last byte of its signature
   const nonsense = [
     "GET / HTTP/1.1\r\n\r\n",
     "{}\n",
     `${JSON.stringify({ ...hello, version: 9 })}\n`,
     `${JSON.stringify({ ...hello, request: "no request" })}\n`,
-    `${JSON.stringify({ ...hello, request: forged })}\n`,
+    `${JSON.stringify({ ...hello, request: PemConverter.encode(forged, "CERTIFICATE REQUEST") })}\n`,
     `${JSON.stringify(hello)}\n{"proof":7}\n`,
     "x".repeat(100_000),
     Uint8Array.from({ length: 5_000 }, () => random.next() * 256),
@@ -222,17 +224,22 @@ test("a proof that was heard once is worth nothing in another exchange", async (
 function silent(desk: Desk): Promise<Socket> {
   const socket = connectPlain(desk.host.port, "127.0.0.1");
   socket.on("error", () => socket.destroy());
+  socket.resume();
   toClose.push(() => void socket.destroy());
   return once(socket, "connect").then(() => socket);
 }
 
 test("a crowd that says nothing does not keep the robot out", async () => {
   const desk = await Desk.open();
+  const crowd: Socket[] = [];
   for (let count = 0; count < 30; count += 1) {
     desk.nowS += 1;
-    const socket = await silent(desk);
-    if (count % 3 === 0) socket.write("\0\0\0 no TLS at all");
+    crowd.push(await silent(desk));
   }
+  // The newest eight are left; the others were let go as they came.
+  for (const socket of crowd.slice(0, -8)) if (!socket.closed) await once(socket, "close");
+  expect(crowd.filter((socket) => !socket.closed)).toHaveLength(8);
+  for (const socket of crowd.slice(-4)) socket.write("\0\0\0 no TLS at all");
   expect(await desk.pair(CODE)).toBe("paired");
 });
 
