@@ -5,6 +5,8 @@ import { afterEach, expect, test } from "bun:test";
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import { connect, createServer as createTlsServer } from "node:tls";
+import { create } from "@bufbuild/protobuf";
+import { Client } from "@grpc/grpc-js";
 import {
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
@@ -17,9 +19,10 @@ import { instant } from "../contracts/units.ts";
 import { parseAddress } from "./address.ts";
 import { EdgeLink } from "./edge-link.ts";
 import { facts, hello } from "./fixture.ts";
-import { HostStatus_State } from "./generated/policy_pb.js";
+import { DescribeRequestSchema, HostStatus_State } from "./generated/policy_pb.js";
 import { GrpcEdge } from "./grpc-edge.ts";
 import { GrpcHost } from "./grpc-host.ts";
+import { policyHostService } from "./grpc-service.ts";
 import { probeTls } from "./grpc-tls-probe.ts";
 import type { PairedHost } from "./pair-store.ts";
 import {
@@ -239,6 +242,26 @@ test("a host refuses a robot that is revoked, at once and at its next session", 
       remedy: again,
     });
   }
+});
+
+test("a revoked robot may not even ask what the host is", async () => {
+  const served = await Served.open();
+  const ask = (): Promise<string> => {
+    const name = { "grpc.ssl_target_name_override": HOST_TLS_NAME };
+    const trust = robotCredentials(robot, () => false);
+    const client = new Client(`127.0.0.1:${served.port}`, trust, name);
+    const { path, requestSerialize, responseDeserialize } = policyHostService.describe;
+    const request = create(DescribeRequestSchema);
+    return new Promise<string>((resolve) => {
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error) => {
+        client.close();
+        resolve(error === null ? "told" : error.message);
+      });
+    });
+  };
+  expect(await ask()).toBe("told");
+  served.revoked.add(certificateFingerprint(robot.certificate));
+  expect(await ask()).toStartWith("16 UNAUTHENTICATED: one that was revoked");
 });
 
 const refused = expected(

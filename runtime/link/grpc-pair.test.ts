@@ -188,14 +188,15 @@ test("nonsense is refused and counts as no try", async () => {
   const desk = await Desk.open();
   const { request } = await makeRequest();
   const hello = { version: 1, nonce: "n", name: "arm", request };
-  const forged = PemConverter.decodeFirst(request);
-  new Uint8Array(forged)[forged.byteLength - 1]! ^= 1; // the last byte of its signature
+  const bytes = new Uint8Array(PemConverter.decodeFirst(request));
+  bytes[bytes.length - 1]! ^= 1; // of its signature
+  const forged = PemConverter.encode(bytes, "CERTIFICATE REQUEST");
   const nonsense = [
     "GET / HTTP/1.1\r\n\r\n",
     "{}\n",
     `${JSON.stringify({ ...hello, version: 9 })}\n`,
     `${JSON.stringify({ ...hello, request: "no request" })}\n`,
-    `${JSON.stringify({ ...hello, request: PemConverter.encode(forged, "CERTIFICATE REQUEST") })}\n`,
+    `${JSON.stringify({ ...hello, request: forged })}\n`,
     `${JSON.stringify(hello)}\n{"proof":7}\n`,
     "x".repeat(100_000),
     Uint8Array.from({ length: 5_000 }, () => random.next() * 256),

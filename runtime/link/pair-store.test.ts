@@ -50,6 +50,12 @@ test("an authority is made once; files and folders are its owner's alone", async
   );
 });
 
+test("two who make an authority at the same time end with the same one", async () => {
+  const [one, other] = await Promise.all([store.needIdentity(), store.needIdentity()]);
+  expect(one).toEqual(other);
+  expect(store.identity()).toEqual(one);
+});
+
 test("a key that others can read is not used", async () => {
   await store.needIdentity();
   chmodSync(path("host/identity.json"), 0o640);

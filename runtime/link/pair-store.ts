@@ -6,12 +6,14 @@
 import {
   closeSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -59,9 +61,8 @@ export class PairStore {
   async needIdentity(): Promise<HostIdentity> {
     const found = this.identity();
     if (found !== undefined) return found;
-    const made = await makeIdentity();
-    writeWhole(this.#identityPath, made);
-    return made;
+    writeWhole(this.#identityPath, await makeIdentity(), linkSync);
+    return this.identity()!;
   }
 
   robots(): PairedRobot[] {
@@ -169,7 +170,8 @@ function parsed(text: string): object | undefined {
   }
 }
 
-function writeWhole(path: string, value: object): void {
+/** Puts a file in its place at once: over what is there, or, by a link, only where nothing is. */
+function writeWhole(path: string, value: object, place = renameSync): void {
   const folder = dirname(path);
   const beside = join(folder, `.new-${process.pid}`);
   try {
@@ -178,8 +180,10 @@ function writeWhole(path: string, value: object): void {
     writeSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
     fsyncSync(file);
     closeSync(file);
-    renameSync(beside, path);
+    place(beside, path);
+    rmSync(beside, { force: true });
   } catch (cause) {
+    if (codeOf(cause) === "EEXIST") return;
     throw unusable(path, "a file to write", codeOf(cause), cause);
   }
 }
