@@ -15,6 +15,9 @@ import type { StopSignal } from "../core/pacer.ts";
 export { sessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
 export type { SessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
 
+/** What a calendar on the wall would say, in ms since 1970. For people and certificates only. */
+export const wallTimeMs = (): number => Date.now();
+
 export class SystemClock implements Clock {
   #monotonic: MonotonicClock;
   #stop: StopSignal;
@@ -44,9 +47,6 @@ export class SystemClock implements Clock {
     return this.#monotonic.suspendedNs();
   }
 }
-
-/** What a calendar on the wall would say, in ms since 1970. For people and certificates only. */
-export const wallTimeMs = (): number => Date.now();
 
 /** A suspend longer than this is a stop with full re-activation. */
 export const SUSPEND_NS_MAX = 100 * NS_PER_MS;
