@@ -41,6 +41,8 @@ export function revokePair(name: string, { out, user }: CommandContext): void {
   }
   if (host !== undefined) {
     store.putHost({ ...host, isRevoked: true });
-    out.write(`revoked host ${printable(host.name)}: this robot refuses it from now on\n`);
+    out.write(
+      `revoked host ${printable(host.name)}: this robot refuses it from its next connection on\n`,
+    );
   }
 }

@@ -22,7 +22,7 @@ import type { HostIdentity } from "./tls-certificates.ts";
 const CONNECTION_COUNT_MAX = 8;
 /** New ones in a second: a handshake costs a millisecond of one core. */
 const CONNECTION_RATE_HZ_MAX = 20;
-/** A robot of the slow kind takes two seconds for its proof. */
+/** A slow robot takes some seconds for its proof. */
 const CONNECTION_MS_MAX = 20_000;
 /** Time for the last line to go out before the listener closes. */
 const LINGER_MS = 500;

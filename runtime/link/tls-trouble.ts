@@ -31,10 +31,6 @@ const troubles: Readonly<Record<string, TlsTrouble>> = {
     expected: `a host that was not revoked here (${PAIR_AGAIN})`,
     found: "one that was, by holdfast pair revoke",
   },
-  ERR_SSL_TLSV1_ALERT_CERTIFICATE_REQUIRED: {
-    expected: `a certificate of this robot (${PAIR_AGAIN})`,
-    found: "none",
-  },
   ERR_SSL_WRONG_VERSION_NUMBER: {
     expected: "a host that speaks TLS: there type holdfast host --listen 0.0.0.0:7777",
     found: "one that does not",
