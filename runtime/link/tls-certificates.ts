@@ -16,7 +16,9 @@ import {
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
-} from "@peculiar/x509";
+  // Its other build, bundled with --bytecode, runs tsyringe before the polyfill that tsyringe wants
+  // (bun 1.4.5): the binary would start no pairing and no TLS.
+} from "@peculiar/x509/build/x509.cjs.js";
 import type { Extension } from "@peculiar/x509";
 
 /** What every host's certificate is for, whatever its address: .internal is nobody's domain. */
