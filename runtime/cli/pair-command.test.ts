@@ -3,6 +3,7 @@
 
 import { expect, setSystemTime, test } from "bun:test";
 import { PairStore } from "../link/pair-store.ts";
+import { makeIdentity } from "../link/tls-authority.ts";
 import { fakeContext, freshUser } from "./fixture.ts";
 import type { FakeContext } from "./fixture.ts";
 import { runProgram } from "./program.ts";
@@ -58,7 +59,7 @@ test.each(["run --policy grpc://gpu.lan", "host --listen 0.0.0.0:7777"])(
   "%p names a clock that no certificate can be good with",
   async (line) => {
     const { context, store } = place();
-    await store.needIdentity();
+    await store.needIdentity(makeIdentity);
     store.putRobot({ name: "arm", fingerprint: "f", isRevoked: false });
     setSystemTime(3_600_000);
     try {

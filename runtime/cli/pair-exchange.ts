@@ -13,6 +13,7 @@ import { pairWithHost } from "../link/grpc-pair-robot.ts";
 import { CODE_SIZE_BYTES, codeOf, parseCode } from "../link/pair-code.ts";
 import type { PairEnd } from "../link/pair-desk.ts";
 import { PairStore } from "../link/pair-store.ts";
+import { makeIdentity } from "../link/tls-authority.ts";
 import { certificateFingerprint } from "../link/tls-certificates.ts";
 import { stateFolder } from "../workers/state-folder.ts";
 import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
@@ -33,7 +34,7 @@ export async function pairHost(listen: string, context: CommandContext): Promise
   const { out, err, program } = context;
   const address = addressOf("--listen", listen, "an address such as 0.0.0.0:7776");
   const store = new PairStore(stateFolder(context.user.environment));
-  const identity = await store.needIdentity();
+  const identity = await store.needIdentity(makeIdentity);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const code = codeOf(randomBytes(CODE_SIZE_BYTES));
   const host = await open(listen, {

@@ -25,13 +25,8 @@ import { GrpcHost } from "./grpc-host.ts";
 import { policyHostService } from "./grpc-service.ts";
 import { probeTls } from "./grpc-tls-probe.ts";
 import type { PairedHost } from "./pair-store.ts";
-import {
-  certificateFingerprint,
-  HOST_TLS_NAME,
-  makeIdentity,
-  makeRequest,
-  signRequest,
-} from "./tls-certificates.ts";
+import { makeIdentity, makeRequest, signRequest } from "./tls-authority.ts";
+import { certificateFingerprint, HOST_TLS_NAME } from "./tls-certificates.ts";
 import type { HostIdentity, KeyPair } from "./tls-certificates.ts";
 import { HostCredentials, robotCredentials } from "./tls-trust.ts";
 

@@ -15,7 +15,8 @@ import type { PairRefusal } from "./pair-desk.ts";
 import { LineReader, NONCE_SIZE_BYTES, readHello, readProof } from "./pair-messages.ts";
 import type { PairHello } from "./pair-messages.ts";
 import type { PairedRobot } from "./pair-store.ts";
-import { certificateFingerprint, requestFingerprint, signRequest } from "./tls-certificates.ts";
+import { requestFingerprint, signRequest } from "./tls-authority.ts";
+import { certificateFingerprint } from "./tls-certificates.ts";
 import type { HostIdentity } from "./tls-certificates.ts";
 
 /** One robot pairs; the rest is strangers. The oldest makes room. */

@@ -18,12 +18,8 @@ import {
   readRefused,
 } from "./pair-messages.ts";
 import type { PairedHost } from "./pair-store.ts";
-import {
-  certificateFingerprint,
-  HOST_TLS_NAME,
-  makeRequest,
-  requestFingerprint,
-} from "./tls-certificates.ts";
+import { makeRequest, requestFingerprint } from "./tls-authority.ts";
+import { certificateFingerprint, HOST_TLS_NAME } from "./tls-certificates.ts";
 
 /** From the first packet to the last line. */
 const EXCHANGE_MS_MAX = 20_000;

@@ -17,7 +17,8 @@ import { PairHost } from "./grpc-pair-host.ts";
 import { pairWithHost } from "./grpc-pair-robot.ts";
 import { codeKey, proofOf } from "./pair-code.ts";
 import type { PairedRobot } from "./pair-store.ts";
-import { certificateFingerprint, makeIdentity, makeRequest } from "./tls-certificates.ts";
+import { makeIdentity, makeRequest } from "./tls-authority.ts";
+import { certificateFingerprint } from "./tls-certificates.ts";
 
 const random = new SeededRandom(1);
 const CODE = "ABCD-EFGH";

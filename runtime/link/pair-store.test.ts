@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { parseAddress } from "./address.ts";
 import { needIdentity, needPairedHost } from "./pair-rules.ts";
 import { PairStore } from "./pair-store.ts";
+import { makeIdentity } from "./tls-authority.ts";
 import type { PairedHost } from "./pair-store.ts";
 
 const NOW_MS = 1_893_456_000_000; // the year 2030
@@ -33,8 +34,8 @@ const address = (text: string) => parseAddress(text)!;
 
 test("an authority is made once; files and folders are its owner's alone", async () => {
   expect(store.identity()).toBeUndefined();
-  const made = await store.needIdentity();
-  expect(await store.needIdentity()).toEqual(made);
+  const made = await store.needIdentity(makeIdentity);
+  expect(await store.needIdentity(makeIdentity)).toEqual(made);
   store.putRobot({ name: "arm", fingerprint: "f", isRevoked: false });
   store.putHost(gpu);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
@@ -51,13 +52,16 @@ test("an authority is made once; files and folders are its owner's alone", async
 });
 
 test("two who make an authority at the same time end with the same one", async () => {
-  const [one, other] = await Promise.all([store.needIdentity(), store.needIdentity()]);
+  const [one, other] = await Promise.all([
+    store.needIdentity(makeIdentity),
+    store.needIdentity(makeIdentity),
+  ]);
   expect(one).toEqual(other);
   expect(store.identity()).toEqual(one);
 });
 
 test("a key that others can read is not used", async () => {
-  await store.needIdentity();
+  await store.needIdentity(makeIdentity);
   chmodSync(path("host/identity.json"), 0o640);
   const file = path("host/identity.json");
   expect(() => store.identity()).toThrow(
@@ -117,12 +121,14 @@ test("a host without a paired robot does not listen beyond its machine", async (
     "Cannot listen on 0.0.0.0:7777: expected a paired robot (type holdfast pair host; on this " +
     "machine alone: 127.0.0.1), found none";
   expect(() => needIdentity(store, "0.0.0.0:7777", NOW_MS)).toThrow(message);
-  await store.needIdentity();
+  await store.needIdentity(makeIdentity);
   expect(() => needIdentity(store, "0.0.0.0:7777", NOW_MS)).toThrow(message);
   store.putRobot({ name: "arm", fingerprint: "f", isRevoked: true });
   expect(() => needIdentity(store, "0.0.0.0:7777", NOW_MS)).toThrow(message);
   store.putRobot({ name: "arm-2", fingerprint: "f", isRevoked: false });
-  expect(needIdentity(store, "0.0.0.0:7777", NOW_MS)).toEqual(await store.needIdentity());
+  expect(needIdentity(store, "0.0.0.0:7777", NOW_MS)).toEqual(
+    await store.needIdentity(makeIdentity),
+  );
 });
 
 test.each([

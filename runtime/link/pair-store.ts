@@ -18,7 +18,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { PairingError } from "./pair-error.ts";
-import { makeIdentity } from "./tls-certificates.ts";
 import type { HostIdentity } from "./tls-certificates.ts";
 
 const FOLDER_MODE = 0o700;
@@ -57,11 +56,11 @@ export class PairStore {
     return readWhole<HostIdentity>(this.#identityPath, isIdentity);
   }
 
-  /** The host's authority and certificate, made at first use. */
-  async needIdentity(): Promise<HostIdentity> {
+  /** The host's authority and certificate, made at first use and never again. */
+  async needIdentity(make: () => Promise<HostIdentity>): Promise<HostIdentity> {
     const found = this.identity();
     if (found !== undefined) return found;
-    writeWhole(this.#identityPath, await makeIdentity(), linkSync);
+    writeWhole(this.#identityPath, await make(), linkSync);
     return this.identity()!;
   }
 

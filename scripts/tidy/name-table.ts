@@ -46,6 +46,7 @@ export const nameTable: readonly NameBan[] = [
     home: [
       ...CLOCK_HOME,
       "runtime/link/tls-certificates.ts",
+      "runtime/link/tls-authority.ts",
       "runtime/link/grpc-mutual-tls.test.ts",
     ],
     instead: "take nowNs as an argument; the clock is runtime/workers/system-clock.ts",
