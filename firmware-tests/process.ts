@@ -94,26 +94,28 @@ export type LaunchOptions = {
   readonly stdinClosed?: boolean;
   /** When it counts as hung, where a case takes longer than a few seconds. */
   readonly hangMs?: number;
+  /** What is typed into it; nothing unless given. */
+  readonly stdin?: string;
 };
 
 export class ProgramRun {
   readonly pid: number;
   readonly end: Promise<Ended>;
-  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly #child: Bun.Subprocess<"ignore" | Uint8Array, "pipe", "pipe">;
   readonly #scratch: Scratch;
   readonly #texts = { stdout: "", stderr: "" };
   readonly #waiting = new Set<() => void>();
   #isOver = false;
 
   constructor(args: readonly string[], options: LaunchOptions) {
-    const { scratch, program = FROM_SOURCE, cwd } = options;
+    const { scratch, program = FROM_SOURCE, cwd, stdin } = options;
     const command = [...program, ...args];
     const closed = ["/bin/sh", "-c", 'exec "$0" "$@" <&-'];
     this.#scratch = scratch;
     this.#child = Bun.spawn(options.stdinClosed === true ? [...closed, ...command] : command, {
       ...(cwd !== undefined && { cwd }),
       env: environmentOf(scratch),
-      stdin: "ignore",
+      stdin: stdin === undefined ? "ignore" : new TextEncoder().encode(stdin),
       stdout: "pipe",
       stderr: "pipe",
       timeout: options.hangMs ?? HANG_MS,

@@ -148,6 +148,7 @@ const checks: readonly Check[] = [
       must(line.includes('"supervisor_path":["RUNNING"]'), line);
     },
   },
+  { name: "a host and a robot pair, with certificates of their own making", prove: provePairing },
   {
     name: "nothing was written where it ran",
     prove: async (place) => {
@@ -156,6 +157,31 @@ const checks: readonly Check[] = [
     },
   },
 ];
+
+/** One machine is both; 0.0.0.0 is no loopback address, and Linux dials itself by it. */
+async function provePairing(place: Place): Promise<void> {
+  const host = Bun.spawn(place.command(["pair", "host", "--listen", "127.0.0.1:0"]), {
+    cwd: place.work,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+    timeout: COMMAND_SECONDS_MAX * 1_000,
+    killSignal: "SIGKILL",
+  });
+  const decoder = new TextDecoder();
+  let said = "";
+  let isAsked = false;
+  for await (const bytes of host.stdout) {
+    said += decoder.decode(bytes, { stream: true });
+    const [, port, code = ""] = /127\.0\.0\.1:(\d+) --code (\S+)\n/.exec(said) ?? [];
+    if (port === undefined || isAsked) continue;
+    isAsked = true;
+    await place.run(["pair", `grpc://0.0.0.0:${port}`, "--code", code]);
+  }
+  must((await host.exited) === 0, said);
+  const list = (await place.run(["pair", "list"])).trimEnd().split("\n");
+  must(list.length === 2 && list.every((line) => line.includes("SHA256:")), list.join(", "));
+}
 
 async function proveStreaming(place: Place): Promise<void> {
   const args = ["run", "--json", "--duration", "3", "--port", `${PORT}`];

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import * as scheduling from "../../hal/ffi/scheduling.ts";
 import type { Grant } from "../../hal/ffi/scheduling.ts";
-import { stateFolder } from "./flight-dump.ts";
+import { stateFolder } from "../workers/state-folder.ts";
 import {
   cpuBlocks,
   firstLine,

@@ -2,8 +2,7 @@
 // that says what ran, then one per tick, oldest first. A full disk costs the dump, never the run.
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { commandKindNames } from "../contracts/command.ts";
 import { modeNames } from "../contracts/mode.ts";
 import { reasonNames } from "../contracts/reason.ts";
@@ -15,14 +14,9 @@ import {
 } from "../contracts/schema-versions.ts";
 import { TickSlot, TickView } from "../contracts/tick-record.ts";
 import type { FlightRecorder } from "../core/flight-recorder.ts";
+import { stateFolder } from "../workers/state-folder.ts";
 import type { Environment } from "./output.ts";
 import type { RunOptions } from "./run-options.ts";
-
-/** $XDG_STATE_HOME, or its default; a relative one is void, as its specification has it. */
-export function stateFolder(env: Environment): string {
-  const state = env["XDG_STATE_HOME"] ?? "";
-  return isAbsolute(state) ? state : join(homedir(), ".local", "state");
-}
 
 /** Where dumps lie. */
 export const flightFolder = (env: Environment): string =>

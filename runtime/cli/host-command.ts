@@ -19,7 +19,10 @@ Examples:
   holdfast host --freeze 10s+3s                plays dead from 10 s to 13 s after its start
 
 On the robot, or in another terminal of this machine:
-  holdfast run --policy grpc://${DEFAULT_LISTEN}`;
+  holdfast run --policy grpc://${DEFAULT_LISTEN}
+
+For robots on other machines, once each: holdfast pair --help. Then
+  holdfast host --listen 0.0.0.0:7777`;
 
 /** From 0 to 1. */
 type DropRatio = number;

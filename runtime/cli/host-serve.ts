@@ -1,5 +1,5 @@
-// What `holdfast host` does: listens, serves, and misbehaves as it was asked to, until a signal. An
-// address that is not this machine's alone is refused.
+// What `holdfast host` does: listens, serves, and misbehaves as it was asked to, until a signal. On
+// an address that is not this machine's alone, only paired robots get in.
 
 import { ServerCredentials } from "@grpc/grpc-js";
 import { SeededRandom } from "../contracts/seeded-random.ts";
@@ -9,16 +9,26 @@ import { DEFAULT_LISTEN, parseAddress } from "../link/address.ts";
 import type { LinkAddress } from "../link/address.ts";
 import { GrpcHost } from "../link/grpc-host.ts";
 import { Mischief } from "../link/mischief.ts";
-import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
+import type { GrpcHostOptions } from "../link/grpc-host.ts";
+import { needIdentity } from "../link/pair-rules.ts";
+import { PairStore } from "../link/pair-store.ts";
+import { certificateFingerprint } from "../link/tls-certificates.ts";
+import { HostCredentials } from "../link/tls-trust.ts";
+import { sessionOrigin, SystemClock, wallTimeMs } from "../workers/system-clock.ts";
+import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { HostValues } from "./host-command.ts";
+import { dialText } from "./own-address.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
 import { printable } from "./output.ts";
 import { ignoredSignals, watchSignals } from "./signals.ts";
 import { ExitCode, lengthOf, quoted, UsageError } from "./usage.ts";
 import { PROGRAM_VERSION } from "./version-command.ts";
 
-/** Serves until a signal. Throws UsageError. */
+/** How soon a robot that is revoked loses its session. */
+const RECHECK_MS = 1_000;
+
+/** Serves until a signal. Throws UsageError and PairingError. */
 export async function servePolicies(values: HostValues, context: CommandContext): Promise<void> {
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
@@ -26,8 +36,10 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   const { policy, robot, task, promise } = values;
   const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
   const threads = new HostPolicyThreads();
+  const trust = trustFor(address, context);
   const { host, port } = await open(address, {
-    credentials: ServerCredentials.createInsecure(),
+    credentials: trust.credentials,
+    ...(trust.admits !== undefined && { admits: trust.admits }),
     nowNs: () => clock.nowNs(),
     runtimeVersions: { holdfast: PROGRAM_VERSION, bun: Bun.version },
     mischief: mischiefOf(values, clock.nowNs()),
@@ -36,13 +48,17 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   });
   const at = address.target.replace(/:\d+$/, `:${port}`);
   context.out.write(`policy host: ${policy ?? "the expert of each robot's task"}, on ${at}\n`);
-  context.out.write(`on the robot: ${context.program} run --policy grpc://${at}\n`);
+  for (const line of trust.lines) context.out.write(`${line}\n`);
+  const to = dialText(address, port);
+  context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);
+  const rechecking = setInterval(() => host.recheck(), RECHECK_MS);
   await new Promise<void>((resolve) => {
     const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
       unwatch();
       resolve();
     });
   });
+  clearInterval(rechecking);
   host.close();
   threads.close();
   context.exitWith(ExitCode.Done);
@@ -53,11 +69,27 @@ function listenAddress(text: string): LinkAddress {
   if (address === undefined) {
     throw new UsageError("--listen", "an address such as 127.0.0.1:7777", quoted(text));
   }
-  if (!address.isLoopback) {
-    const expected = "an address of this machine alone, such as 127.0.0.1:7777";
-    throw new UsageError("--listen", expected, quoted(text));
-  }
   return address;
+}
+
+type Trust = Pick<GrpcHostOptions, "credentials" | "admits"> & {
+  readonly lines: readonly string[];
+};
+
+/** Plain on this machine alone; certificates on both sides anywhere else. */
+function trustFor(address: LinkAddress, { user }: CommandContext): Trust {
+  if (address.isLoopback) return { credentials: ServerCredentials.createInsecure(), lines: [] };
+  const store = new PairStore(stateFolder(user.environment));
+  const identity = needIdentity(store, address.target, wallTimeMs());
+  const names = store.robots().filter(({ isRevoked }) => !isRevoked);
+  return {
+    credentials: new HostCredentials(identity),
+    admits: (fingerprint) => store.admits(fingerprint),
+    lines: [
+      `its key: ${certificateFingerprint(identity.host.certificate)}`,
+      `paired robots: ${names.map(({ name }) => name).join(", ")}`,
+    ],
+  };
 }
 
 async function open(

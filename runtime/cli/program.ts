@@ -16,6 +16,7 @@ import { addGateCommand } from "./gate-command.ts";
 import { addHostCommand } from "./host-command.ts";
 import { addOperatorCommands } from "./operator-commands.ts";
 import { printable, printableLines } from "./output.ts";
+import { addPairCommand } from "./pair-command.ts";
 import { addProfileCommand } from "./profile-command.ts";
 import { addProxyCommand } from "./proxy-command.ts";
 import { addRunCommand } from "./run-command.ts";
@@ -83,6 +84,7 @@ function buildProgram(context: CommandContext, listed: readonly ListedPolicy[]):
   addOperatorCommands(program, context);
   addGateCommand(program, context);
   addHostCommand(program, context);
+  addPairCommand(program, context);
   addProxyCommand(program, context);
   addProfileCommand(program, context);
   addDoctorCommand(program, context);

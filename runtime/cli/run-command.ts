@@ -15,6 +15,8 @@ import { oneOf } from "../profile/problem.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
+import { stateFolder } from "../workers/state-folder.ts";
+import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
 import { OperatorDesk } from "./operator-desk.ts";
@@ -102,7 +104,7 @@ export function addRunCommand(
         values,
         context.keyboard !== undefined,
       );
-      await checkPolicy(options.plan, values, profile ?? DEFAULT_PROFILE);
+      await checkPolicy(options.plan, values, profile ?? DEFAULT_PROFILE, context);
       const report = await attendedRun(context, options, values);
       if (report === undefined) {
         context.err.write("holdfast: ended before the run began\n");
@@ -196,9 +198,10 @@ async function checkPolicy(
   { policy, task }: RunPlan,
   values: RunValues,
   profile: string,
+  context: CommandContext,
 ): Promise<void> {
   if (isRemote(policy)) {
-    checkRemote(policy);
+    await checkRemote(policy, context);
     return;
   }
   const { isPolicyPath } = await import("../policy/load-policy.ts");
@@ -221,14 +224,19 @@ async function checkPolicy(
     : fieldError(task, "/default_policy", expected);
 }
 
-/** A policy on another machine: whether it is there shows when it is dialled. */
-function checkRemote(url: string): void {
+/**
+ * A policy on another machine: paired with it this one must be; whether it is there shows when it
+ * is dialled.
+ */
+async function checkRemote(url: string, { user }: CommandContext): Promise<void> {
   const address = parseAddress(url);
   if (address === undefined) {
     throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
   }
   if (address.isLoopback) return;
-  throw new UsageError("--policy", "a host on this machine, such as grpc://127.0.0.1", quoted(url));
+  const { needPairedHost } = await import("../link/pair-rules.ts"); // certificates load late
+  const { PairStore } = await import("../link/pair-store.ts");
+  needPairedHost(new PairStore(stateFolder(user.environment)), address, wallTimeMs());
 }
 
 /** A deployment's policy is for its own task; another task brings its own. */

@@ -11,7 +11,7 @@ export type LinkAddress = {
   readonly isLoopback: boolean;
 };
 
-const DEFAULT_LINK_PORT = 7_777;
+export const DEFAULT_LINK_PORT = 7_777;
 /** Where a host listens unless it is told. */
 export const DEFAULT_LISTEN = `127.0.0.1:${DEFAULT_LINK_PORT}`;
 const PORT_MAX = 65_535;

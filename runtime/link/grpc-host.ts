@@ -3,7 +3,7 @@
 // it is told and nowhere else.
 
 import { create } from "@bufbuild/protobuf";
-import { Server } from "@grpc/grpc-js";
+import { Server, status } from "@grpc/grpc-js";
 import type {
   sendUnaryData,
   ServerCredentials,
@@ -29,6 +29,7 @@ import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from ".
 import { told } from "./lie.ts";
 import type { Told } from "./lie.ts";
 import type { Mischief } from "./mischief.ts";
+import { certificateFingerprint } from "./tls-certificates.ts";
 
 /** One robot's policy on this host, in a thread of its own. */
 export interface HostPolicy {
@@ -52,6 +53,8 @@ export type GrpcHostOptions = {
   readonly nowNs: () => Instant;
   readonly runtimeVersions: Readonly<Record<string, string>>;
   readonly mischief: Mischief | undefined;
+  /** Judges the key of a robot's certificate at its every session; absent without TLS. */
+  readonly admits?: (fingerprint: string) => boolean;
   readonly openPolicy: (hello: Hello, events: HostPolicyEvents) => HostPolicy;
   /** One line for a person. */
   readonly note: (text: string) => void;
@@ -59,6 +62,8 @@ export type GrpcHostOptions = {
 
 type Stream = ServerDuplexStream<EdgeMessage, HostMessage>;
 
+const NOT_ADMITTED = "one that was revoked, or removed from this host's list";
+const PAIR_AGAIN = "pair again: on the host type holdfast pair host";
 /** Robots at once. More than these are refused, by gRPC. */
 const STREAM_COUNT_MAX = 64;
 
@@ -78,9 +83,12 @@ export class GrpcHost {
     });
     this.#server.addService(policyHostService, {
       describe: (
-        _call: ServerUnaryCall<DescribeRequest, DescribeReply>,
+        call: ServerUnaryCall<DescribeRequest, DescribeReply>,
         answer: sendUnaryData<DescribeReply>,
-      ) => answer(null, this.#describe()),
+      ) => {
+        if (isAdmitted(call, options)) answer(null, this.#describe());
+        else answer({ code: status.UNAUTHENTICATED, details: NOT_ADMITTED });
+      },
       run: (stream: Stream) => this.#run(stream),
     });
   }
@@ -102,6 +110,11 @@ export class GrpcHost {
   /** Robots that are connected. */
   get edgeCount(): number {
     return this.#streams.size;
+  }
+
+  /** Ends the sessions of robots that are not admitted any more. */
+  recheck(): void {
+    for (const stream of this.#streams) stream.recheck();
   }
 
   close(): void {
@@ -152,6 +165,15 @@ class HostStream {
     stream.on("end", () => this.close());
     stream.on("error", () => this.close());
     stream.on("cancelled", () => this.close());
+    this.recheck();
+  }
+
+  /** Refuses a robot whose certificate is good and not wanted. */
+  recheck(): void {
+    if (isAdmitted(this.#stream, this.#options)) return;
+    this.#options.note(`a robot was refused: ${NOT_ADMITTED}`);
+    this.#session.refuse("certificate", "that of a paired robot", NOT_ADMITTED, PAIR_AGAIN);
+    this.#carryOut();
   }
 
   close(): void {
@@ -227,6 +249,14 @@ class HostStream {
   #write(message: HostMessage | typeof GARBAGE): void {
     if (!this.#isOver && !this.#isFrozen) this.#stream.write(message as HostMessage);
   }
+}
+
+type Call = Pick<Stream, "getAuthContext">;
+
+function isAdmitted(call: Call, { admits }: GrpcHostOptions): boolean {
+  if (admits === undefined) return true;
+  const certificate = call.getAuthContext().sslPeerCertificate;
+  return certificate !== undefined && admits(certificateFingerprint(certificate.raw));
 }
 
 const truth = (chunk: Chunk): Told => ({ chunks: [chunk], isGarbage: false });

@@ -13,6 +13,7 @@ import type { EdgeFacts } from "./edge-messages.ts";
 import { GrpcEdge } from "./grpc-edge.ts";
 import { refusalText } from "./handshake.ts";
 import { RemotePolicy } from "./remote-policy.ts";
+import type { TlsTrouble } from "./tls-trouble.ts";
 
 /** How often timers are served. */
 const POLL_MS = 5;
@@ -31,11 +32,13 @@ export type RemoteOptions = {
   readonly waitsForEver: boolean;
   readonly seed: number;
   readonly note: (text: string) => void;
+  /** Why a handshake with the host fails, if it does; absent without TLS. */
+  readonly explain?: () => Promise<TlsTrouble | undefined>;
 };
 
 /** Throws PolicyError when the host refuses, or is not there. */
 export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePolicy> {
-  const { target, facts, nowNs, note } = options;
+  const { target, facts, nowNs } = options;
   const link = new EdgeLink({
     makeHello: (session) => helloOf(facts, session),
     random: new SeededRandom(options.seed),
@@ -56,7 +59,7 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     edge.close();
   };
   try {
-    await untilReady(link, target, note);
+    await untilReady(link, options);
   } catch (error) {
     hangUp();
     throw error;
@@ -66,16 +69,17 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
   return policy;
 }
 
-async function untilReady(
-  link: EdgeLink,
-  target: string,
-  note: (text: string) => void,
-): Promise<void> {
+async function untilReady(link: EdgeLink, { target, note, explain }: RemoteOptions): Promise<void> {
   for (let waitedMs = 0; link.phase !== "ready"; waitedMs += POLL_MS) {
     if (link.refusal !== undefined) {
       throw unreachable(target, "a host that fits this robot", refusalText(link.refusal));
     }
-    if (link.facts === undefined && waitedMs >= REACH_MS_MAX) {
+    const isMissing = link.facts === undefined && waitedMs >= REACH_MS_MAX;
+    if (link.facts === undefined && (waitedMs === 0 || isMissing)) {
+      const trouble = await explain?.();
+      if (trouble !== undefined) throw unreachable(target, trouble.expected, trouble.found);
+    }
+    if (isMissing) {
       const remedy = "start one there: holdfast host --help";
       throw unreachable(target, `a policy host (${remedy})`, link.text);
     }

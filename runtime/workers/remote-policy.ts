@@ -9,9 +9,17 @@ import type { PictureReader, Policy } from "../contracts/policy.ts";
 import type { StateLayout } from "../contracts/state.ts";
 import { duration } from "../contracts/units.ts";
 import { parseAddress } from "../link/address.ts";
+import type { LinkAddress } from "../link/address.ts";
 import { openRemotePolicy } from "../link/grpc-remote.ts";
+import type { RemoteOptions } from "../link/grpc-remote.ts";
+import { probeTls } from "../link/grpc-tls-probe.ts";
+import { needPairedHost } from "../link/pair-rules.ts";
+import { PairStore } from "../link/pair-store.ts";
+import { HOST_TLS_NAME } from "../link/tls-certificates.ts";
+import { robotCredentials } from "../link/tls-trust.ts";
 import type { RunPlan } from "./plan.ts";
-import { SystemClock } from "./system-clock.ts";
+import { stateFolder } from "./state-folder.ts";
+import { SystemClock, wallTimeMs } from "./system-clock.ts";
 import type { SessionOrigin } from "./system-clock.ts";
 import { note } from "./thread.ts";
 
@@ -26,17 +34,16 @@ export type RemoteSurroundings = {
   readonly isLockstep: boolean;
 };
 
-/** Throws PolicyError. */
-export function openRemote(url: string, surroundings: RemoteSurroundings): Promise<Policy> {
+/** Throws PolicyError and PairingError. */
+export async function openRemote(url: string, surroundings: RemoteSurroundings): Promise<Policy> {
   const { run, layout, origin, pictures, isLockstep } = surroundings;
   const { robot, task, seed } = run;
   const address = parseAddress(url);
-  assert(address?.isLoopback === true, "an address of another machine was refused");
+  assert(address !== undefined, "an address that does not read was refused");
   const clock = new SystemClock(origin, duration(0), NEVER);
   return openRemotePolicy({
     target: address.target,
-    credentials: credentials.createInsecure(),
-    tlsName: undefined,
+    ...trustOf(address),
     facts: {
       robot,
       task,
@@ -50,4 +57,21 @@ export function openRemote(url: string, surroundings: RemoteSurroundings): Promi
     seed,
     note,
   });
+}
+
+type Trust = Pick<RemoteOptions, "credentials" | "tlsName" | "explain">;
+
+/** This machine's own hosts are spoken to in plain; any other with what pairing left. */
+function trustOf(address: LinkAddress): Trust {
+  if (address.isLoopback) {
+    return { credentials: credentials.createInsecure(), tlsName: undefined };
+  }
+  const store = new PairStore(stateFolder(Bun.env));
+  const paired = needPairedHost(store, address, wallTimeMs());
+  const isRevoked = (fingerprint: string): boolean => store.isRevokedHost(fingerprint);
+  return {
+    credentials: robotCredentials(paired, isRevoked),
+    tlsName: HOST_TLS_NAME,
+    explain: () => probeTls(address, paired, isRevoked, wallTimeMs),
+  };
 }

@@ -14,6 +14,9 @@ import type { StopSignal } from "../core/pacer.ts";
 export { sessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
 export type { SessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
 
+/** What a calendar on the wall would say, in ms since 1970. For people and certificates only. */
+export const wallTimeMs = (): number => Date.now();
+
 export class SystemClock implements Clock {
   #monotonic: MonotonicClock;
   #stop: StopSignal;
