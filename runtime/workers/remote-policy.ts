@@ -10,6 +10,8 @@ import type { StateLayout } from "../contracts/state.ts";
 import { duration } from "../contracts/units.ts";
 import { parseAddress } from "../link/address.ts";
 import { openRemotePolicy } from "../link/grpc-remote.ts";
+import { isOpenpi, parseOpenpiAddress } from "../link/openpi-address.ts";
+import { openOpenpiPolicy } from "../link/openpi-socket.ts";
 import type { RunPlan } from "./plan.ts";
 import { SystemClock } from "./system-clock.ts";
 import type { SessionOrigin } from "./system-clock.ts";
@@ -28,6 +30,7 @@ export type RemoteSurroundings = {
 
 /** Throws PolicyError. */
 export function openRemote(url: string, surroundings: RemoteSurroundings): Promise<Policy> {
+  if (isOpenpi(url)) return openOpenpi(url, surroundings);
   const { run, layout, origin, pictures, isLockstep } = surroundings;
   const { robot, task, seed } = run;
   const address = parseAddress(url);
@@ -47,6 +50,26 @@ export function openRemote(url: string, surroundings: RemoteSurroundings): Promi
     nowNs: () => clock.nowNs(),
     pictures,
     waitsForEver: isLockstep,
+    seed,
+    note,
+  });
+}
+
+function openOpenpi(url: string, surroundings: RemoteSurroundings): Promise<Policy> {
+  const { run, layout, origin, pictures, isLockstep } = surroundings;
+  const { robot, seed, openpi } = run;
+  const address = parseOpenpiAddress(url);
+  assert(address?.isLoopback === true, "an address of another machine was refused");
+  assert(openpi !== undefined, "a robot without a mapping was refused");
+  const clock = new SystemClock(origin, duration(0), NEVER);
+  return openOpenpiPolicy({
+    target: address.target,
+    mapping: openpi,
+    robot,
+    layout,
+    pictures,
+    nowNs: () => clock.nowNs(),
+    isLockstep,
     seed,
     note,
   });
