@@ -53,6 +53,7 @@ test("an openpi server moves the robot, to and fro", async () => {
   expect((asked["state"] as Unpacked).shape).toEqual([6]);
   expect(rig.told).toEqual(["connected"]);
   expect(server.connectionCount).toBe(1);
+  expect(server.offered).toBeNull(); // no compression: no small frame grows
   await end(world);
 });
 

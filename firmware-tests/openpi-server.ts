@@ -106,6 +106,8 @@ export class OpenpiServer {
   /** Frames that came, the newest last. */
   readonly observations: Record<string, unknown>[] = [];
   connectionCount = 0;
+  /** What the last client offered beyond plain frames, such as compression. */
+  offered: string | null = "";
   misdeed: Misdeed;
   metadata: Record<string, unknown> = { policy: "to and fro" };
   readonly #preset: Preset;
@@ -121,6 +123,7 @@ export class OpenpiServer {
       port,
       fetch: (request, server) => {
         if (new URL(request.url).pathname === "/healthz") return new Response("OK\n");
+        this.offered = request.headers.get("sec-websocket-extensions");
         if (server.upgrade(request, { data: undefined })) return;
         return new Response("not a WebSocket", { status: 426 });
       },

@@ -20,7 +20,7 @@ import { OpenpiSession } from "./openpi-session.ts";
 
 const deployment = loadDeployment("so101-openpi-positions");
 const { robot } = deployment;
-const mapping: OpenpiMapping = { ...deployment.openpi!, pictures: [] };
+const MAPPING: OpenpiMapping = { ...deployment.openpi!, pictures: [] };
 const layout = new StateLayout(robot, robot.sources, "");
 const [HORIZON, WIDTH] = [50, 6];
 
@@ -29,7 +29,8 @@ class Bench {
   readonly policy: OpenpiPolicy;
   nowNs: Instant = instant(1e9);
 
-  constructor(isLockstep = false) {
+  constructor(isLockstep = false, executedRowCount = 25) {
+    const mapping = { ...MAPPING, executedRowCount };
     this.policy = new OpenpiPolicy({
       session: this.session,
       mapping,
@@ -112,6 +113,15 @@ test("an answer is waited for as long as its window lasts, less the state's age"
   expect(await asked).toBeNull();
   expect(bench.policy.statusText).toBe("no decision: no answer in time");
   expect(bench.act()).toBeNull(); // not connected
+});
+
+test("an answer is waited for 750 ms at most, however long its window is", async () => {
+  const bench = new Bench(false, 50);
+  const asked = bench.act();
+  bench.wait(749e6);
+  expect(bench.session.isBusy).toBe(true);
+  bench.wait(1e6);
+  expect(await asked).toBeNull();
 });
 
 test("in lockstep it is waited for a minute: no time passes meanwhile", async () => {
