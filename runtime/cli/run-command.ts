@@ -9,6 +9,7 @@ import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { isRemote, parseAddress } from "../link/address.ts";
+import { isOpenpi } from "../link/openpi-address.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
 import { oneOf } from "../profile/problem.ts";
@@ -19,6 +20,7 @@ import { stateFolder } from "../workers/state-folder.ts";
 import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
+import { openpiPlan } from "./openpi-choice.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 import { writeJson } from "./json-out.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
@@ -141,10 +143,11 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   const deployment = loadDeployment(profile);
   const task = loadTask(values.task ?? deployment.task);
   requireFit(deployment.robot, task);
+  const policy = values.policy ?? policyOf(values.task, deployment.policy, task.defaultPolicy);
   const plan: RunPlan = {
     robot: deployment.robot,
-    task,
-    policy: values.policy ?? policyOf(values.task, deployment.policy, task.defaultPolicy),
+    ...openpiPlan(policy, deployment, task),
+    policy,
     seed: values.seed ?? DEFAULT_SEED,
     faults: values.fault ?? [],
     policyLatency: values.policyLatency,
@@ -201,7 +204,7 @@ async function checkPolicy(
   context: CommandContext,
 ): Promise<void> {
   if (isRemote(policy)) {
-    await checkRemote(policy, context);
+    if (!isOpenpi(policy)) await checkRemote(policy, context);
     return;
   }
   const { isPolicyPath } = await import("../policy/load-policy.ts");

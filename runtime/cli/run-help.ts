@@ -37,6 +37,8 @@ const EXAMPLES = `Examples:
   holdfast run --fault freeze:joints@2s+500ms       the joint sensor freezes for half a second
   holdfast run --estop emulated                     with an emulated e-stop beside it
   holdfast run --policy-latency normal:150ms,40ms   decisions come late
+  holdfast run so101-openpi-positions --policy openpi://127.0.0.1:8000
+                                                    an openpi server of this machine decides
 
 Keys, where there is a terminal:
   space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once), ? help

@@ -2,6 +2,7 @@
 // checked and converted by `runtime/profile/`; whoever holds one of these objects holds numbers
 // that are finite, in order and in the units their names say.
 
+import type { OpenpiMapping } from "./openpi.ts";
 import type { Duration } from "./units.ts";
 
 /** What a joint takes as its command. */
@@ -226,4 +227,6 @@ export type DeploymentProfile = {
   readonly task: string;
   /** Absent: the task's default. */
   readonly policy?: string;
+  /** Absent: no openpi server can be used. */
+  readonly openpi?: OpenpiMapping;
 };

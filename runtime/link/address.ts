@@ -18,7 +18,7 @@ const PORT_MAX = 65_535;
 const SCHEME = "grpc://";
 
 /** True for what `--policy` reads as a policy on another machine. */
-export const isRemote = (policy: string): boolean => policy.startsWith(SCHEME);
+export const isRemote = (policy: string): boolean => /^(?:grpc|openpi):\/\//.test(policy);
 
 /** Reads `host`, `host:port`, `[ipv6]:port`, each with or without `grpc://`; undefined else. */
 export function parseAddress(text: string): LinkAddress | undefined {

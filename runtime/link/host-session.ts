@@ -44,6 +44,9 @@ export type Decision = {
   readonly inferenceNs: number;
 };
 
+/** What is sent when the policy made no decision: else an edge in lockstep would wait for ever. */
+const NOTHING: Decision = { horizon: 0, dtNs: 0, startOffsetNs: 0, rows: [], inferenceNs: 0 };
+
 type Send = Extract<HostMessage["message"], { value: unknown }>;
 
 export class HostSession {
@@ -131,15 +134,15 @@ export class HostSession {
     assert(acting !== undefined && this.#facts !== undefined, "one decision for one act");
     this.#acting = undefined;
     const { observation, queueNs } = acting;
-    if (decision !== null && Number(observation.epoch) === this.#epoch) {
-      const { horizon, dtNs, startOffsetNs, rows, inferenceNs } = decision;
+    if (Number(observation.epoch) === this.#epoch) {
+      const { horizon, dtNs, startOffsetNs, rows, inferenceNs } = decision ?? NOTHING;
       const value = create(ChunkSchema, {
         linkSession: observation.linkSession,
         observationId: observation.observationId,
         epoch: observation.epoch,
         actionSchemaFingerprint: this.#facts.actionSchemaFingerprint,
         horizon,
-        width: rows.length / horizon,
+        width: horizon === 0 ? 0 : rows.length / horizon,
         dtNs: BigInt(dtNs),
         startOffsetNs: BigInt(startOffsetNs),
         values: [...rows],

@@ -153,6 +153,11 @@ export class RemotePolicy implements Policy {
     }
     const { link, nowNs } = this.#parts;
     const { chunk } = answer;
+    if (chunk.horizon === 0) {
+      this.#lastFailure = "";
+      this.#settle(null);
+      return;
+    }
     const refusal = this.#check.refusalOf(chunk, pending.asked);
     if (refusal !== undefined) {
       this.refusals.set(refusal, (this.refusals.get(refusal) ?? 0) + 1);

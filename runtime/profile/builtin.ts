@@ -2,6 +2,13 @@
 // no file beside it. A new file in profiles/ gets a line here.
 
 import documentOneYaml from "../../profiles/document-one.yaml" with { type: "text" };
+import openpiPositionsYaml from "../../profiles/deployments/so101-openpi-positions.yaml" with {
+  type: "text",
+};
+import openpiVelocitiesYaml from "../../profiles/deployments/so101-openpi-velocities.yaml" with {
+  type: "text",
+};
+import openpiToolYaml from "../../profiles/deployments/ur5e-openpi-tool.yaml" with { type: "text" };
 import so101ServoPayloadYaml from "../../profiles/deployments/so101-servo-payload.yaml" with {
   type: "text",
 };
@@ -30,6 +37,9 @@ export const builtinFiles: ReadonlyMap<string, string> = new Map(
     "profiles/multirotor.yaml": multirotorYaml,
     "profiles/deployments/so101-servo.yaml": so101ServoYaml,
     "profiles/deployments/so101-servo-payload.yaml": so101ServoPayloadYaml,
+    "profiles/deployments/so101-openpi-positions.yaml": openpiPositionsYaml,
+    "profiles/deployments/so101-openpi-velocities.yaml": openpiVelocitiesYaml,
+    "profiles/deployments/ur5e-openpi-tool.yaml": openpiToolYaml,
     "profiles/tasks/none.yaml": noneYaml,
     "profiles/tasks/reach.yaml": reachYaml,
     "profiles/tasks/reach_far.yaml": reachFarYaml,

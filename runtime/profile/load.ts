@@ -8,8 +8,10 @@ import type { DeploymentProfile, RobotProfile, TaskProfile } from "../contracts/
 import { buildDeployment, buildPreset, buildRobot, buildTask } from "./build.ts";
 import type { DeploymentChoice } from "./build.ts";
 import { builtinFiles, plainRobotNames, robotNames, taskNames } from "./builtin.ts";
+import { checkDurations } from "./common-rules.ts";
 import { findProfile, isPath, readDisk } from "./files.ts";
 import type { ReadText, Source } from "./files.ts";
+import { buildOpenpi, checkOpenpi } from "./openpi-rules.ts";
 import { oneOf, ProfileError } from "./problem.ts";
 import { checkModel, checkRobot } from "./robot-rules.ts";
 import { checkSchema, profileKinds } from "./schema-check.ts";
@@ -122,6 +124,7 @@ function reportUnread(tree: Tree, pointer: string, path: string, error: unknown)
 
 function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   checkSchema(tree, "deployment");
+  checkDurations(tree);
   checkTaskName(tree, "/task");
   tree.throwProblems();
   const choice = buildDeployment(tree);
@@ -134,7 +137,10 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   kindOf(robotTree, ["robot"]);
   const base = robotFrom(robotTree, readText);
   const robot = applyChoice(tree, choice, base.robot, base.tree);
+  checkOpenpi(tree, robot);
+  tree.throwProblems();
   const { name, description, policy } = choice;
+  const openpi = buildOpenpi(tree);
   const task = choice.task ?? robot.defaultTask;
   return {
     name,
@@ -143,6 +149,7 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
     robot,
     task,
     ...(policy !== undefined && { policy }),
+    ...(openpi !== undefined && { openpi }),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   ESTOP_STATUS_SLOT_COUNT,
 } from "../contracts/estop-line.ts";
 import { EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
+import type { OpenpiMapping } from "../contracts/openpi.ts";
 import type { RobotProfile, SourceProfile, TaskProfile } from "../contracts/profile.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { sampleSlotCount } from "../contracts/sample.ts";
@@ -46,6 +47,8 @@ export type RunPlan = {
   /** A name from the policy registry, or a path to a module. */
   readonly policy: string;
   readonly seed: number;
+  /** How the robot looks to an openpi server; absent where the policy is another. */
+  readonly openpi?: OpenpiMapping;
   /** Texts of `--fault`, already checked. */
   readonly faults: readonly string[];
   /** Text of `--policy-latency`, already checked. */

@@ -17,6 +17,8 @@ import { needPairedHost } from "../link/pair-rules.ts";
 import { PairStore } from "../link/pair-store.ts";
 import { HOST_TLS_NAME } from "../link/tls-certificates.ts";
 import { robotCredentials } from "../link/tls-trust.ts";
+import { isOpenpi, parseOpenpiAddress } from "../link/openpi-address.ts";
+import { openOpenpiPolicy } from "../link/openpi-socket.ts";
 import type { RunPlan } from "./plan.ts";
 import { stateFolder } from "./state-folder.ts";
 import { SystemClock, wallTimeMs } from "./system-clock.ts";
@@ -36,6 +38,7 @@ export type RemoteSurroundings = {
 
 /** Throws PolicyError and PairingError. */
 export async function openRemote(url: string, surroundings: RemoteSurroundings): Promise<Policy> {
+  if (isOpenpi(url)) return openOpenpi(url, surroundings);
   const { run, layout, origin, pictures, isLockstep } = surroundings;
   const { robot, task, seed } = run;
   const address = parseAddress(url);
@@ -74,4 +77,24 @@ function trustOf(address: LinkAddress): Trust {
     tlsName: HOST_TLS_NAME,
     explain: () => probeTls(address, paired, isRevoked, wallTimeMs),
   };
+}
+
+function openOpenpi(url: string, surroundings: RemoteSurroundings): Promise<Policy> {
+  const { run, layout, origin, pictures, isLockstep } = surroundings;
+  const { robot, seed, openpi } = run;
+  const address = parseOpenpiAddress(url);
+  assert(address?.isLoopback === true, "an address of another machine was refused");
+  assert(openpi !== undefined, "a robot without a mapping was refused");
+  const clock = new SystemClock(origin, duration(0), NEVER);
+  return openOpenpiPolicy({
+    target: address.target,
+    mapping: openpi,
+    robot,
+    layout,
+    pictures,
+    nowNs: () => clock.nowNs(),
+    isLockstep,
+    seed,
+    note,
+  });
 }

@@ -3,7 +3,10 @@
 
 import type { WorkerMessage } from "./thread.ts";
 
-/** A Worker must say ready within this: wasm compiles in 0.6 s, in 6 s on a busy machine. */
+/**
+ * A Worker must say something within this: wasm compiles in 0.6 s, in 6 s on a busy machine. One
+ * that tells what it waits for, as of a model that loads on another machine, is waited for.
+ */
 const READY_MS_MAX = 30_000;
 /** How long a thread may take to load before a person is told what is waited for. */
 const PATIENCE_MS = 2_000;
@@ -37,18 +40,19 @@ export async function untilReady(
   let failure = "";
   const ready = new Promise<void>((resolve, reject) => {
     const refuse = (why: string): void => reject(new ThreadStartError(name, why));
+    const tooLong = setTimeout(
+      () => refuse(`it was not ready within ${READY_MS_MAX / 1000} s`),
+      READY_MS_MAX,
+    ).unref();
     thread.on("message", ({ kind }: WorkerMessage) => {
       if (kind === "ready") resolve();
+      else tooLong.refresh();
     });
     thread.on("error", (error: Error) => {
       failure = error.message;
       refuse(failure);
     });
     thread.on("exit", () => refuse(failure || "it ended while loading"));
-    setTimeout(
-      () => refuse(`it was not ready within ${READY_MS_MAX / 1000} s`),
-      READY_MS_MAX,
-    ).unref();
   });
   const slow = setTimeout(() => note(`waiting for the ${name} thread to load`), PATIENCE_MS);
   try {

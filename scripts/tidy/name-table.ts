@@ -72,6 +72,7 @@ export const nameTable: readonly NameBan[] = [
       "runtime/console/",
       "runtime/awp/server.ts",
       "runtime/link/grpc-",
+      "runtime/link/openpi-socket.ts",
       "runtime/main.ts",
       "runtime/compose.ts",
       "scripts/",

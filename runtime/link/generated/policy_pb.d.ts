@@ -663,6 +663,8 @@ export enum Image_Encoding {
 export declare const Image_EncodingSchema: GenEnum<Image_Encoding>;
 
 /**
+ * Horizon 0: the policy has decided nothing. Every observation gets one or the other.
+ *
  * @generated from message holdfast.policy.v1.Chunk
  */
 export declare type Chunk = Message<"holdfast.policy.v1.Chunk"> & {

@@ -121,7 +121,18 @@ class HostSession:
         assert self._acting is not None and self._facts is not None, "one decision for one act"
         observation, queue_ns = self._acting
         self._acting = None
-        if decision is not None and observation.epoch == self._epoch:
+        if observation.epoch == self._epoch and decision is None:
+            # Horizon 0 says so: else an edge in lockstep would wait for ever.
+            self._send(
+                pb.HostMessage(
+                    chunk=pb.Chunk(
+                        link_session=observation.link_session,
+                        observation_id=observation.observation_id,
+                        epoch=observation.epoch,
+                    )
+                )
+            )
+        elif observation.epoch == self._epoch and decision is not None:
             horizon, width = decision.rows.shape
             chunk = pb.Chunk(
                 link_session=observation.link_session,
