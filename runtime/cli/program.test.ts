@@ -91,7 +91,10 @@ const bad: readonly (readonly [string, string])[] = [
   ],
   ["profile", "Cannot run holdfast profile: expected one of check, found nothing"],
   ["profile check", 'Missing required argument "FILE": see holdfast profile --help'],
-  ["bench", "Cannot run holdfast bench: expected one of tick, gate, sim, core, found nothing"],
+  [
+    "bench",
+    "Cannot run holdfast bench: expected one of tick, link, gate, sim, core, found nothing",
+  ],
   ["bench tock", 'Unknown command "tock" (Did you mean tick?): see holdfast bench --help'],
   ["bench tick --pairs 0", 'Cannot use --pairs: expected a whole number from 1 to 1000, found "0"'],
   ["snapshot so101", 'Missing required argument "OUT.jpg": see holdfast snapshot --help'],

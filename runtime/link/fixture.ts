@@ -12,7 +12,13 @@ import type { Instant } from "../contracts/units.ts";
 import { EdgeLink } from "./edge-link.ts";
 import type { LinkAnswer } from "./edge-link.ts";
 import { HelloSchema, HostStatus_State, PolicyFactsSchema } from "./generated/policy_pb.js";
-import type { EdgeMessage, Hello, HostMessage, PolicyFacts } from "./generated/policy_pb.js";
+import type {
+  EdgeMessage,
+  Hello,
+  HostMessage,
+  Observation,
+  PolicyFacts,
+} from "./generated/policy_pb.js";
 import { HostSession } from "./host-session.ts";
 import { PROTOCOL_VERSION } from "./limits.ts";
 
@@ -74,12 +80,14 @@ type Parcel = { readonly dueNs: number; readonly order: number; readonly deliver
 export class VirtualLink {
   readonly link: EdgeLink;
   readonly answers: LinkAnswer[] = [];
-  /** What the host was asked, newest last. */
-  readonly acts: number[] = [];
   weather: Weather = CALM;
   /** What the host says of itself; tests change it before a session begins. */
   facts: PolicyFacts = facts();
   inferenceNs = 30e6;
+  /** False: every act comes to nothing. */
+  decides = true;
+  valueRad = 0.5;
+  readonly observations: Observation[] = [];
   /** The host's process is stopped: it hears nothing and says nothing. */
   isFrozen = false;
   /** Nobody listens. */
@@ -171,11 +179,11 @@ export class VirtualLink {
         session.welcome(this.facts);
         session.status(HostStatus_State.READY, "ready");
       } else if (out.kind === "act") {
-        this.acts.push(Number(out.observation.observationId));
+        this.observations.push(out.observation);
         this.#post(this.inferenceNs, () => {
-          const rows = Array.from({ length: HORIZON * JOINTS.length }, () => 0.5);
+          const rows = Array.from({ length: HORIZON * JOINTS.length }, () => this.valueRad);
           const timing = { horizon: HORIZON, dtNs: DT_NS, startOffsetNs: 0, inferenceNs: 1 };
-          session.decided({ ...timing, rows }, this.nowNs);
+          session.decided(this.decides ? { ...timing, rows } : null, this.nowNs);
           this.#serveHost(session);
         });
       }

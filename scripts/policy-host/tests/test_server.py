@@ -163,7 +163,7 @@ class ServerTest(unittest.TestCase):
         chunks = [robot.until("chunk").chunk.observation_id for _ in range(2)]
         self.assertEqual(chunks, [1, 3])
 
-    def test_bad_answers_are_told_once_and_nothing_is_sent(self) -> None:
+    def test_bad_answers_are_told_once_and_are_no_decision(self) -> None:
         bad: list[object] = [np.zeros((3, 2)), np.full((2, 2), np.nan), None, 0.5, "raise"]
         answers = iter([answer for answer in bad for _ in range(3)])
         begun: "queue.Queue[int]" = queue.Queue()
@@ -182,7 +182,12 @@ class ServerTest(unittest.TestCase):
         for observation_id in range(1, asked + 1):
             robot.ask(observation_id)
             begun.get(timeout=HANG_S)
-        self.assertEqual(robot.until("chunk").chunk.observation_id, asked)
+        horizons = []
+        for _ in range(asked):
+            chunk = robot.until("chunk").chunk
+            horizons.append(chunk.horizon)
+        self.assertEqual(chunk.observation_id, asked)
+        self.assertEqual(horizons, [0] * (asked - 1) + [2])
         told = [line for line in self.lines if line.endswith("; nothing was sent")]
         self.assertEqual(len(told), 5, self.lines)
         self.assertIn("found (3, 2)", told[0])

@@ -173,13 +173,16 @@ class SessionTest(unittest.TestCase):
         session.received(edge(observation=observation(1, link_session=2)), 10)
         self.assertEqual((outputs(session), session.forgotten_count), ([], 1))
 
-    def test_no_decision_sends_nothing_and_goes_on(self) -> None:
+    def test_no_decision_is_said_and_goes_on(self) -> None:
         session = welcomed()
         session.received(edge(observation=observation(1)), 10)
         session.received(edge(observation=observation(2)), 11)
         outputs(session)
         session.decided(None, 12)
-        self.assertEqual(outputs(session), [Act(observation(2))])
+        nothing = pb.Chunk(link_session=3, observation_id=1, epoch=1)
+        self.assertEqual(
+            outputs(session), [Send(pb.HostMessage(chunk=nothing)), Act(observation(2))]
+        )
 
     def test_the_edges_refusal_ends_it(self) -> None:
         session = welcomed()

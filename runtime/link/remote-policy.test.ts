@@ -1,0 +1,159 @@
+// RemotePolicy over both ends of a link in virtual time: a request an act, ids by the order of the
+// requests, what comes of every kind of answer, and what it says of itself.
+
+import { expect, test } from "bun:test";
+import { ChunkSlot } from "../contracts/action.ts";
+import type { ChunkView } from "../contracts/action.ts";
+import { Evidence } from "../contracts/evidence.ts";
+import { SequenceAllocator } from "../contracts/policy.ts";
+import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
+import { instant } from "../contracts/units.ts";
+import { loadRobot } from "../profile/load.ts";
+import { facts, HORIZON, JOINTS, VirtualLink } from "./fixture.ts";
+import { RemotePolicy } from "./remote-policy.ts";
+
+const robot = loadRobot("document-one");
+const joints = JOINTS.map((name) => ({ ...robot.joints[0]!, name }));
+const layout = new StateLayout({ ...robot, joints }, robot.sources, "");
+
+class World {
+  readonly link = new VirtualLink(1);
+  readonly policy: RemotePolicy;
+  readonly state = new StateView(new Float64Array(layout.slotCount), layout);
+  hungUp = false;
+  #read = 0;
+
+  constructor(promiseNs = 0) {
+    const told = facts({ latencyNsP99: BigInt(promiseNs) });
+    this.link.facts = told;
+    this.policy = new RemotePolicy(told, {
+      link: this.link.link,
+      pump: () => undefined, // the virtual link serves every millisecond
+      hangUp: () => {
+        this.hungUp = true;
+      },
+      nowNs: () => this.link.nowNs,
+      pictures: undefined,
+      waitsForEver: false,
+    });
+    this.policy.reset(1, new SequenceAllocator(1));
+    this.run(100);
+  }
+
+  run(ms: number): void {
+    this.link.run(this.link.nowNs + ms * 1e6, () => this.#deliver());
+    this.#deliver();
+  }
+
+  #deliver(): void {
+    const { answers } = this.link;
+    for (; this.#read < answers.length; this.#read += 1) this.policy.answered(answers[this.#read]!);
+  }
+
+  /** Acts on a state that is 5 ms old and lets `ms` go by; what came. */
+  async act(ms = 60): Promise<ChunkView | null | "pending"> {
+    const { nowNs } = this.link;
+    this.state.record[StateSlot.stampNs] = nowNs - 5e6;
+    const answer = this.policy.act(this.state, instant(nowNs));
+    this.run(ms);
+    return Promise.race([answer, Promise.resolve("pending" as const)]);
+  }
+}
+
+test("a decision carries the epoch, the next id and the stamp of its state", async () => {
+  const world = new World();
+  const stampNs = world.link.nowNs - 5e6;
+  const first = (await world.act()) as ChunkView;
+  expect([first.epoch, first.seq, Number(first.stateStampNs)]).toEqual([1, 1, stampNs]);
+  expect([first.horizon, first.width]).toEqual([HORIZON, 2]);
+  const second = (await world.act()) as ChunkView;
+  expect(second.seq).toBe(2);
+  expect(world.policy.statusText).toBe("connected");
+});
+
+test("without a link there is no decision at once, and no id is used up", async () => {
+  const world = new World();
+  world.link.isDown = true;
+  world.link.cut("UNAVAILABLE");
+  expect(world.policy.act(world.state, world.link.nowNs)).toBeNull();
+  expect(world.policy.statusText).toContain("UNAVAILABLE");
+  world.link.isDown = false;
+  world.run(500);
+  expect(((await world.act()) as ChunkView).seq).toBe(1);
+});
+
+test("an answer that does not come in time is no decision, and says so", async () => {
+  const world = new World();
+  world.link.inferenceNs = 500e6;
+  expect(await world.act(90)).toBeNull(); // four rows of 20 ms
+  expect(world.policy.statusText).toBe("no decision: no answer in time");
+});
+
+test("a host that decided nothing is no fault", async () => {
+  const world = new World();
+  world.link.decides = false;
+  expect(await world.act()).toBeNull();
+  expect(world.policy.statusText).toBe("connected");
+});
+
+test("a chunk that is not as the handshake said is refused, told and counted", async () => {
+  const world = new World();
+  world.link.valueRad = Number.NaN;
+  expect(await world.act()).toBeNull();
+  expect(world.policy.statusText).toBe("the host's chunk was refused: not_finite");
+  expect(world.policy.refusals.get("not_finite")).toBe(1);
+  world.run(5);
+  expect(world.link.session?.receipts.get("not_finite")).toBe(1);
+});
+
+test("the buffer's verdict reaches the host, once", async () => {
+  const world = new World();
+  await world.act();
+  world.policy.receipt(Evidence.Accepted, 1, 1);
+  world.policy.receipt(Evidence.Activated, 1, 1); // no verdict
+  world.policy.receipt(Evidence.Accepted, 1, 7); // not of its chunk
+  world.run(5);
+  expect([...(world.link.session?.receipts ?? [])]).toEqual([["accepted", 1]]);
+});
+
+test("an observation tells the rows still to come and how long answers take", async () => {
+  const world = new World();
+  await world.act(45); // a row of 20 ms and its share have gone by since the stamp
+  void world.act(5);
+  const asked = world.link.observations.at(-1)!;
+  expect(asked.bufferedRowCount).toBe(2);
+  expect(asked.bufferedRows).toEqual([0.5, 0.5, 0.5, 0.5]);
+  expect(Number(asked.measuredDelayNs)).toBeGreaterThan(30e6);
+  expect(Number(asked.sinceResetNs)).toBe(45e6);
+});
+
+test("answers slower than promised are told after four of them", async () => {
+  const world = new World(20e6);
+  const slow: boolean[] = [];
+  for (let act = 0; act < 5; act += 1) {
+    await world.act();
+    slow.push(world.policy.isSlow);
+  }
+  expect(slow).toEqual([false, false, false, true, true]);
+  expect(world.policy.statusText).toContain("longer than the 20 ms that the host promised");
+  world.link.inferenceNs = 1e6;
+  for (let act = 0; act < 8; act += 1) await world.act();
+  expect(world.policy.isSlow).toBe(false);
+});
+
+test("a new epoch abandons what was asked, and begins anew with the ids", async () => {
+  const world = new World();
+  world.state.record[StateSlot.stampNs] = world.link.nowNs;
+  const before = world.policy.act(world.state, world.link.nowNs);
+  world.policy.reset(2, new SequenceAllocator(2));
+  expect(await before).toBeNull();
+  world.run(100);
+  const chunk = (await world.act()) as ChunkView;
+  expect([chunk.record[ChunkSlot.epoch], chunk.seq]).toEqual([2, 1]);
+});
+
+test("the end of the run hangs up", () => {
+  const world = new World();
+  world.policy.close();
+  expect(world.hungUp).toBe(true);
+});
