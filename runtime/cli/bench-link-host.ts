@@ -55,7 +55,7 @@ function instantPolicy(events: HostPolicyEvents) {
   const decision = {
     horizon: BENCH_HORIZON,
     dtNs: BENCH_DT_NS,
-    startOffsetNs: 0,
+    startOffsetNs: undefined,
     rows,
     inferenceNs: 0,
   };

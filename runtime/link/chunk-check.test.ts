@@ -37,6 +37,7 @@ test.each([
   ["not_finite", { values: rows.with(3, Number.NaN) }],
   ["not_finite", { values: rows.with(0, Infinity) }],
   ["wrong_start_offset", { startOffsetNs: 1n << 60n }],
+  ["wrong_start_offset", { startOffsetNs: -(1n << 60n) }],
 ])("%s is refused", (word, change) => {
   expect(check.refusalOf(chunk(change), asked)).toBe(word as never);
 });
@@ -55,4 +56,15 @@ test("a start offset names the window, from the stamp of the asked state", () =>
   check.writeInto(out, chunk({ startOffsetNs: 40_000_000n }), asked);
   expect(Number(out.validFromNs)).toBe(41_000_000);
   expect(Number(out.validUntilNs)).toBe(41_000_000 + HORIZON * DT_NS);
+});
+
+test("a plan that began before the state was sampled says so, and one at its stamp is no default", () => {
+  const out = new ChunkView();
+  check.writeInto(out, chunk({ startOffsetNs: -15_000_000n }), {
+    ...asked,
+    stampNs: instant(20e6),
+  });
+  expect(Number(out.validFromNs)).toBe(5e6);
+  check.writeInto(out, chunk({ startOffsetNs: 0n }), asked);
+  expect(Number(out.validFromNs)).toBe(1_000_000);
 });

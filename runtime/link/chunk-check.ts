@@ -62,7 +62,7 @@ export class ChunkCheck {
     if (Number(chunk.dtNs) !== dtNs) return "wrong_dt";
     if (values.length !== horizon * width) return "wrong_count";
     if (!values.every(Number.isFinite)) return "not_finite";
-    const offsetNs = Number(chunk.startOffsetNs);
+    const offsetNs = Math.abs(Number(chunk.startOffsetNs ?? 0));
     return offsetNs <= HORIZON_MAX * DT_NS_MAX ? undefined : "wrong_start_offset";
   }
 
@@ -74,9 +74,8 @@ export class ChunkCheck {
     out.record[ChunkSlot.schemaFingerprint] = this.#fingerprint;
     out.record[ChunkSlot.stateStampNs] = asked.stampNs;
     out.values.set(values);
-    const offsetNs = Number(chunk.startOffsetNs);
-    if (offsetNs === 0) return; // the profile's anchoring decides
-    const fromNs = instant(asked.stampNs + offsetNs);
+    if (chunk.startOffsetNs === undefined) return; // the profile's anchoring decides
+    const fromNs = instant(asked.stampNs + Number(chunk.startOffsetNs));
     out.setWindow(fromNs, instant(fromNs + horizon * dtNs));
   }
 }

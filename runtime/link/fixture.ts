@@ -182,7 +182,12 @@ export class VirtualLink {
         this.observations.push(out.observation);
         this.#post(this.inferenceNs, () => {
           const rows = Array.from({ length: HORIZON * JOINTS.length }, () => this.valueRad);
-          const timing = { horizon: HORIZON, dtNs: DT_NS, startOffsetNs: 0, inferenceNs: 1 };
+          const timing = {
+            horizon: HORIZON,
+            dtNs: DT_NS,
+            startOffsetNs: undefined,
+            inferenceNs: 1,
+          };
           session.decided(this.decides ? { ...timing, rows } : null, this.nowNs);
           this.#serveHost(session);
         });

@@ -38,14 +38,21 @@ export type HostOutput =
 export type Decision = {
   readonly horizon: number;
   readonly dtNs: number;
-  readonly startOffsetNs: number;
+  /** Of row 0, from the stamp of the state; undefined when the robot's profile decides. */
+  readonly startOffsetNs: number | undefined;
   /** Row-major, in the columns of the schema. */
   readonly rows: readonly number[];
   readonly inferenceNs: number;
 };
 
 /** What is sent when the policy made no decision: else an edge in lockstep would wait for ever. */
-const NOTHING: Decision = { horizon: 0, dtNs: 0, startOffsetNs: 0, rows: [], inferenceNs: 0 };
+const NOTHING: Decision = {
+  horizon: 0,
+  dtNs: 0,
+  startOffsetNs: undefined,
+  rows: [],
+  inferenceNs: 0,
+};
 
 type Send = Extract<HostMessage["message"], { value: unknown }>;
 
@@ -144,7 +151,7 @@ export class HostSession {
         horizon,
         width: horizon === 0 ? 0 : rows.length / horizon,
         dtNs: BigInt(dtNs),
-        startOffsetNs: BigInt(startOffsetNs),
+        ...(startOffsetNs !== undefined && { startOffsetNs: BigInt(startOffsetNs) }),
         values: [...rows],
         queueNs: BigInt(Math.round(queueNs)),
         inferenceNs: BigInt(Math.round(inferenceNs)),

@@ -174,7 +174,7 @@ export class RemotePolicy implements Policy {
       id: pending.observationId,
     };
     this.#lastFailure = "";
-    this.#keep(pending.asked.stampNs, Number(chunk.startOffsetNs));
+    this.#keep(pending.asked.stampNs, Number(chunk.startOffsetNs ?? 0));
     this.#settle(this.#chunk);
   }
 

@@ -95,7 +95,8 @@ async function decide(observation: Observation): Promise<Decision | null> {
   return {
     horizon,
     dtNs,
-    startOffsetNs: validFromNs === ANCHOR_BY_PROFILE ? 0 : Math.max(0, validFromNs - state.stampNs),
+    startOffsetNs:
+      validFromNs === ANCHOR_BY_PROFILE ? undefined : Math.round(validFromNs - state.stampNs),
     rows: [...values.subarray(0, horizon * width)],
     inferenceNs: clock.nowNs() - startedNs,
   };

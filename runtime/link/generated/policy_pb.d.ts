@@ -704,11 +704,12 @@ export declare type Chunk = Message<"holdfast.policy.v1.Chunk"> & {
   dtNs: bigint;
 
   /**
-   * Row 0 is meant for the observation's stamp plus this.
+   * Row 0 is meant for the observation's stamp plus this: below zero for a plan that began before.
+   * Absent when the robot's profile decides: by the stamp, or by arrival.
    *
-   * @generated from field: uint64 start_offset_ns = 8;
+   * @generated from field: optional sint64 start_offset_ns = 8;
    */
-  startOffsetNs: bigint;
+  startOffsetNs?: bigint | undefined;
 
   /**
    * Row-major.

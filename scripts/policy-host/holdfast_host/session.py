@@ -142,7 +142,6 @@ class HostSession:
                 horizon=horizon,
                 width=width,
                 dt_ns=self._facts.dt_ns,
-                start_offset_ns=0,  # the profile's anchoring decides
                 values=decision.rows.ravel(),
                 queue_ns=queue_ns,
                 inference_ns=decision.inference_ns,
