@@ -3,6 +3,7 @@
 // bad policy file does more than its reason says.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { robotNames } from "../runtime/profile/builtin.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import { fixturePolicies } from "./fixture-policies.ts";
 import { lockstepRun } from "./lockstep-run.ts";
@@ -246,4 +247,11 @@ test.each([
 test("a quit from outside ends a run between two ticks", async () => {
   const report = await lockstepRun(["--policy", "hold"], quitUnderWay);
   expect([report.ticks > 0, report.exitCode]).toEqual([true, 0]);
+});
+
+test.each(robotNames)("%s runs as it is shipped, and nothing is refused", async (robot) => {
+  const report = await run(`${robot} --duration 1`);
+  expect(report.exitCode).toBe(0);
+  expect(report.supervisor_path).toContain("RUNNING");
+  expect(Object.keys(report.evidence).filter((name) => name.startsWith("rejected"))).toEqual([]);
 });

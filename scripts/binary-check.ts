@@ -223,9 +223,12 @@ async function proveEstop(place: Place): Promise<void> {
     const isMoving = told.includes("→ RUNNING: start") && told.includes("drives have power");
     if (!isMoving || isAsked) continue;
     isAsked = true;
-    const status = await place.run(["estop", "status", "--pid", String(child.pid)]);
-    must(status.includes("emulated: ARMED"), status);
-    child.kill("SIGTERM");
+    try {
+      const status = await place.run(["estop", "status", "--pid", String(child.pid)]);
+      must(status.includes("emulated: ARMED"), status);
+    } finally {
+      child.kill("SIGTERM");
+    }
   }
   must((await child.exited) === 0, told);
   must(told.includes("e-stop emulated: DISARMED by host_closed"), told);

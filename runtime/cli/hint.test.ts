@@ -78,7 +78,7 @@ test.each<[string, Partial<HintFacts>, string]>([
   [
     "a policy that was refused, and is still",
     { stop: starved, faultBits: bit(Fault.NoAction) },
-    `Stopped by no_action at 3.02 s: 12 chunks rejected_not_finite; still there${GO_ON}`,
+    `Stopped by no_action at 3.02 s: 12 chunks rejected_not_finite${GO_ON}`,
   ],
   [
     "a person's stop",
@@ -103,7 +103,7 @@ test.each<[string, Partial<HintFacts>, string]>([
   [
     "a latch by too many stops",
     { mode: FaultLatched, stop: { ...starved, toMode: FaultLatched, refusal: undefined } },
-    `Latched by no_action at 3.02 s, once too often; cleared${GO_ON}`,
+    `Latched by no_action at 3.02 s, once too often${GO_ON}`,
   ],
   [
     "a latch that only a new run ends",

@@ -103,7 +103,10 @@ function stoppedHint({ faultBits, stop, stopS }: HintFacts): Hint {
     const there = isOther ? `${blocking.join(", ")} still there` : "still there";
     return { text: `${text}; ${there}. Once that is over`, acts };
   }
-  if (cause === -1 || cause === Fault.OperatorStop) return { text, acts };
+  // At rest nobody judges a policy: a start voids what it decided, so neither word would be true.
+  const isJudged =
+    cause !== -1 && cause !== Fault.OperatorStop && faultRows[cause]!.subject !== "policy";
+  if (!isJudged) return { text, acts };
   return {
     text: `${text}; ${has(faultBits, faultRows[cause]!) ? "still there" : "cleared"}`,
     acts,

@@ -22,7 +22,7 @@ const RATE_MAX = 1e10;
 
 const HELP = `
 Examples:
-  holdfast proxy --latency 100ms --jitter 50ms
+  holdfast proxy --latency 30ms --jitter 20ms
   holdfast run --policy grpc://${DEFAULT_FROM}          in another terminal, through it
   echo black-hole | holdfast proxy                   swallows everything from the start
 

@@ -79,7 +79,7 @@ export function addRunCommand(
     .description("Runs a robot at its control rate, in simulation, until q, Ctrl-C or --duration.")
     .argument("[PROFILE]", `robot or deployment (default: ${DEFAULT_PROFILE})`)
     .addOption(
-      valueOption("--policy <NAME>", "sine, trajectory, a file, … (default: the task's)", textOf),
+      valueOption("--policy <NAME>", "sine, a file, grpc://HOST, … (default: the task's)", textOf),
     )
     .addOption(valueOption("--task <NAME>", "task (default: the profile's)", textOf))
     .addOption(valueOption("--duration <S>", "end after this many seconds", secondsOf))

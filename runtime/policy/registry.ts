@@ -15,6 +15,7 @@ import { ReachPolicy } from "./reach.ts";
 import { silent } from "./silent.ts";
 import { SinePolicy } from "./sine.ts";
 import { SlowPolicy } from "./slow.ts";
+import { StandPolicy, takesVelocities } from "./stand.ts";
 import { TrajectoryPolicy } from "./trajectory.ts";
 
 export type PolicyEntry = {
@@ -31,7 +32,8 @@ export const policies: readonly PolicyEntry[] = [
   {
     name: "hold",
     description: "stay where the episode found the robot",
-    create: (context) => new HoldPolicy(context),
+    create: (context) =>
+      takesVelocities(context) ? new StandPolicy(context) : new HoldPolicy(context),
   },
   {
     name: "sine",

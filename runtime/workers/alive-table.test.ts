@@ -31,8 +31,9 @@ test("at 50 Hz a check is 400 ms, and every thread gets at least one", () => {
   expect(checks).toEqual([1, 1, 4, 3]);
 });
 
-test("a simulated world gets 2 s, and nothing else more than on hardware", () => {
-  const [robot, ...others] = patience("so101", false);
+test("beside a simulated world drivers get 2 s, and nothing else more than on hardware", () => {
+  const [robot, estop, ...others] = patience("so101", false);
   expect([robot!.thread, robot!.checks, robot!.fault]).toEqual(["robot", 20, "driver_lost"]);
-  expect(others).toEqual(patience("so101", true).slice(1));
+  expect([estop!.thread, estop!.checks, estop!.fault]).toEqual(["estop", 20, "estop_open"]);
+  expect(others).toEqual(patience("so101", true).slice(2));
 });

@@ -14,11 +14,11 @@ const WORLD_SILENCE_S = 2;
 /** One check is 20 ticks: 100 ms at 200 Hz. */
 export function aliveTable(robot: RobotProfile, isHardware: boolean): readonly AliveRow[] {
   const checksPerS = robot.controlHz / 20;
-  const robotSilenceS = isHardware ? BUS_SILENCE_S : WORLD_SILENCE_S;
+  const busSilenceS = isHardware ? BUS_SILENCE_S : WORLD_SILENCE_S;
   return [
-    row("robot", ThreadSlot.robot, robotSilenceS * checksPerS, Fault.DriverLost),
+    row("robot", ThreadSlot.robot, busSilenceS * checksPerS, Fault.DriverLost),
     // The e-stop's driver turns at the control rate too; its chip cuts long before this is seen.
-    row("estop", ThreadSlot.estop, 0.2 * checksPerS, Fault.EstopOpen),
+    row("estop", ThreadSlot.estop, busSilenceS * checksPerS, Fault.EstopOpen),
     // A policy thread polls every few ms between decisions; a decision may take a second.
     // It knows itself when its answers take longer than its host promised.
     row("policy", ThreadSlot.policy, 1.5 * checksPerS, Fault.PolicyLost, Fault.PolicySlow),
