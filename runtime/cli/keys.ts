@@ -25,8 +25,11 @@ const keys: Readonly<Record<string, KeyName>> = {
   "\u0003": "interrupt", // Ctrl-C, which a raw terminal does not turn into a signal
 };
 
-export const KEY_HELP =
-  "keys: space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once)";
+/** The line of keys; the e-stop's only where one can be pressed. */
+export function keyHelp(hasButton: boolean): string {
+  const button = hasButton ? "e e-stop, " : "";
+  return `keys: space stop, r reset, s start, ${button}q quit, Ctrl-C quit (twice: at once)`;
+}
 
 // What a terminal sends for keys that are no letters.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one

@@ -8,7 +8,7 @@ import type { ModeChange } from "../record/mode-story.ts";
 import { ChangeLines } from "./change-lines.ts";
 import type { CommandContext } from "./command-context.ts";
 import { changeText, commandWords, keyWords } from "./hint.ts";
-import { KEY_HELP, TerminalKeys } from "./keys.ts";
+import { keyHelp, TerminalKeys } from "./keys.ts";
 import type { KeyName } from "./keys.ts";
 import { OperatorSocket } from "./operator-socket.ts";
 import type { TextOut } from "./output.ts";
@@ -63,7 +63,7 @@ export class OperatorDesk {
     if (this.#isEnding) handle.quit();
     this.#openSocket(handle);
     this.#openPage(handle);
-    if (this.#keys !== undefined) this.note(KEY_HELP);
+    if (this.#keys !== undefined) this.note(this.#keyHelp);
     this.#show();
     this.#timer = setInterval(() => this.#endPeriod(), STATUS_PERIOD_MS);
   }
@@ -100,8 +100,12 @@ export class OperatorDesk {
     this.#page = undefined;
   }
 
+  get #keyHelp(): string {
+    return keyHelp(this.#handle?.status().estop.startsWith("emulated") ?? false);
+  }
+
   #act(key: KeyName): void {
-    if (key === "help") this.note(KEY_HELP);
+    if (key === "help") this.note(this.#keyHelp);
     else if (key === "quit") this.#quit();
     else if (key === "interrupt") this.#end();
     else if (this.#handle !== undefined) this.#tell(this.#handle[key]());

@@ -58,7 +58,7 @@ test("a start offset names the window, from the stamp of the asked state", () =>
   expect(Number(out.validUntilNs)).toBe(41_000_000 + HORIZON * DT_NS);
 });
 
-test("a plan that began before the state was sampled says so, and one at its stamp is no default", () => {
+test("a plan that began before the state was sampled keeps its place in time", () => {
   const out = new ChunkView();
   check.writeInto(out, chunk({ startOffsetNs: -15_000_000n }), {
     ...asked,
