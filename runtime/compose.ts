@@ -19,7 +19,7 @@ import { untilReady } from "./workers/thread-start.ts";
 import type { WorkerMessage } from "./workers/thread.ts";
 
 /** After this a stop is no longer waited for. */
-const STOP_MS_MAX = 1_000;
+const STOP_MS_MAX = 3_000;
 
 type ThreadName = "robot" | "estop" | "policy" | "camera" | "control";
 
@@ -78,6 +78,7 @@ export class StreamingThreads {
   #plan: WorkerPlan;
   readonly #workers = new Map<ThreadName, Worker>();
   readonly #exits: Promise<void>[] = [];
+  readonly #ended = new Set<ThreadName>();
   readonly #ready = new Set<ThreadName>();
   readonly #going = new Set<ThreadName>();
   readonly #note: (text: string) => void;
@@ -125,8 +126,8 @@ export class StreamingThreads {
     return { memoryLock, realtime };
   }
 
-  /** Ends every thread under control. True when all ended in time. */
-  async stop(): Promise<boolean> {
+  /** Ends every thread under control. The threads that did not end in time. */
+  async stop(): Promise<readonly ThreadName[]> {
     this.#stopping = true;
     this.words.requestStop(StopLevel.motion);
     this.words.requestStop(StopLevel.records);
@@ -134,8 +135,8 @@ export class StreamingThreads {
     for (const [name, worker] of this.#workers) {
       if (this.#ready.has(name) && !this.#going.has(name)) await worker.terminate();
     }
-    const all = Promise.all(this.#exits).then(() => true);
-    return Promise.race([all, after(STOP_MS_MAX).then(() => false)]);
+    await Promise.race([Promise.all(this.#exits), after(STOP_MS_MAX)]);
+    return [...this.#workers.keys()].filter((name) => !this.#ended.has(name));
   }
 
   async #spawn(name: ThreadName, slot: ThreadSlot, url: URL): Promise<void> {
@@ -156,6 +157,7 @@ export class StreamingThreads {
     this.#exits.push(
       new Promise<void>((resolve) => {
         worker.on("exit", (code) => {
+          this.#ended.add(name);
           resolve();
           if (this.#stopping || !isReady) return;
           this.words.setState(slot, ThreadState.crashed);

@@ -141,7 +141,7 @@ class StreamingRun {
       realtimeFactor = (lastNs - firstNs) / (this.#clock.nowNs() - startedNs);
     } finally {
       await this.#estop.leave();
-      if (!(await threads.stop())) this.#hooks.note("some threads did not end in time");
+      this.#tellHung(await threads.stop());
       this.#poll();
     }
     return this.#report(realtimeFactor);
@@ -151,6 +151,14 @@ class StreamingRun {
   #tell(text: string): void {
     if (text.startsWith("policy ")) this.#notes.note(text, this.#clock.nowNs());
     else this.#hooks.note(text);
+  }
+
+  /** A thread that hangs is lost as much as one that ended, only later. */
+  #tellHung(names: readonly string[]): void {
+    if (names.length === 0) return;
+    const text = `did not end in time: the ${names.join(", ")} thread`;
+    this.#hooks.note(text);
+    this.#failure ??= text;
   }
 
   #loseThread(name: string, why: string): void {
