@@ -271,3 +271,18 @@ chipTest("a contact that doesn't follow trips the chip in the proof test, and is
   rig.until(({ mode }) => mode === "TRIPPED");
   expect(rig.link.openCause).toBe(EstopCause.StuckOpenB);
 });
+
+chipTest(
+  "a line that is gone stops the robot in the next tick, and no proof test brings it back",
+  () => {
+    const rig = new LinkRig().started();
+    rig.link.lineGone();
+    expect(rig.link.faultBits).toBe(STOP); // the last status said that there is power to brake with
+    rig.link.proveAgain();
+    expect([rig.link.problem, rig.link.faultBits]).toEqual([EstopProblem.Gone, STOP]);
+    expect(rig.link.hasLeft).toBe(true);
+    const early = new LinkRig().run(20);
+    early.link.lineGone();
+    expect(early.link.faultBits).toBe(OPEN); // not "not yet": it never comes
+  },
+);

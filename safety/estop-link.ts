@@ -35,6 +35,8 @@ export const EstopProblem = {
   ProofFailed: 4,
   /** Statuses come without the tag that this line has, or with one of another key or of none. */
   OtherKey: 5,
+  /** The line itself is gone: unplugged, or an emulator that ended. Nothing brings it back. */
+  Gone: 6,
 } as const;
 export type EstopProblem = (typeof EstopProblem)[keyof typeof EstopProblem];
 
@@ -46,6 +48,7 @@ export const estopProblemNames = [
   "proof_echo",
   "proof_failed",
   "other_key",
+  "gone",
 ] as const;
 
 /** Proof tests of a board that may fail in a row before the link gives up: noise may spoil one. */
@@ -152,6 +155,11 @@ export class EstopLink {
     if (isSilent && this.problem === EstopProblem.None) this.problem = EstopProblem.Silent;
   }
 
+  /** The driver found no line any more: there is nothing to wait for. */
+  lineGone(): void {
+    this.problem = EstopProblem.Gone;
+  }
+
   /** How many answers the next tick should earn: none before the chip asked anything. */
   get answersWanted(): number {
     if (this.statusCount === 0) return 0;
@@ -173,7 +181,9 @@ export class EstopLink {
 
   /** The chip has taken the goodbye, or can't hear it. */
   get hasLeft(): boolean {
-    if (this.problem === EstopProblem.Silent || this.statusCount === 0) return true;
+    const { problem } = this;
+    const isDeaf = problem === EstopProblem.Silent || problem === EstopProblem.Gone;
+    if (isDeaf || this.statusCount === 0) return true;
     return this.status.mode === EstopMode.Disarmed || this.status.mode === EstopMode.Tripped;
   }
 
@@ -190,7 +200,9 @@ export class EstopLink {
   /** A person wants the proof test after it failed. */
   proveAgain(): void {
     this.#proofTries = 0;
-    if (this.problem > EstopProblem.StopTooShort) this.problem = EstopProblem.None;
+    const { problem } = this;
+    const isOver = problem > EstopProblem.StopTooShort && problem !== EstopProblem.Gone;
+    if (isOver) this.problem = EstopProblem.None;
   }
 
   /**

@@ -155,6 +155,11 @@ export class EstopWatch {
     return ["no independent e-stop: --estop emulated shows what one does"];
   }
 
+  /** Its line is gone, and comes back with a new run only. */
+  get isGone(): boolean {
+    return this.#status.record[EstopStatusSlot.problem] === EstopProblem.Gone;
+  }
+
   /** The proof test is over, and a person's reset is all that is missing. */
   get isWaiting(): boolean {
     return this.#mode === EstopMode.WaitReset;

@@ -153,6 +153,13 @@ class StreamingRun {
     else this.#hooks.note(text);
   }
 
+  /** No reset leads anywhere: only a new run opens its line again. */
+  #loseEstop(): void {
+    const text = "the e-stop's line is gone";
+    this.#failure = text;
+    this.#watch.lostThread = text;
+  }
+
   /** A thread that hangs is lost as much as one that ended, only later. */
   #tellHung(names: readonly string[]): void {
     if (names.length === 0) return;
@@ -201,6 +208,7 @@ class StreamingRun {
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
+    if (this.#estop.isGone && this.#watch.lostThread === "") this.#loseEstop();
     this.#robotStatus.take();
     this.#policyStatus.take();
     if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");

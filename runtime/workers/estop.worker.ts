@@ -51,6 +51,7 @@ function readChip(): void {
     const count = line.read();
     if (count === GONE && !isGone) {
       isGone = true;
+      link.lineGone();
       note(`the e-stop at ${estop!.path} is gone`);
     }
     if (count <= 0) return;
