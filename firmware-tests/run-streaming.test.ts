@@ -409,3 +409,29 @@ async function untilPicture(url: string): Promise<Uint8Array> {
     await Bun.sleep(20);
   }
 }
+
+describe("a policy that is not there when the run begins", () => {
+  test("one whose thread dies as it starts ends the start, and is named", async () => {
+    const end = await launch(`--policy ${fixturePolicies.diesAtStart}`).end;
+    expect(end.code).toBe(2);
+    expect(end.stderr).toContain("Cannot start the policy thread: ");
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "one that loads for ever is left by %s",
+    async (name) => {
+      const run = launch(`--policy ${fixturePolicies.loadsForever}`);
+      await run.until(/waiting for the policy thread to load/);
+      run.signal(name);
+      const end = await run.end;
+      expect(end.code).toBe(1);
+      expect(end.stderr).toContain("ended before the run began");
+    },
+  );
+
+  test("what a policy posts is nobody's, and the run goes on", async () => {
+    const end = await launch(`--policy ${fixturePolicies.posts} --duration 2`).end;
+    expect(end.code).toBe(0);
+    expect(reportOf(end).supervisor_path).toContain("RUNNING");
+  });
+});

@@ -15,8 +15,8 @@ import type { FromHostPolicy, HostPolicyPlan, ToHostPolicy } from "./workers/hos
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
 import { PolicyThread } from "./workers/policy-thread.ts";
 import { sessionOrigin } from "./workers/system-clock.ts";
-import { untilReady } from "./workers/thread-start.ts";
-import type { WorkerMessage } from "./workers/thread.ts";
+import { ThreadStartError, untilReady } from "./workers/thread-start.ts";
+import { isWorkerMessage } from "./workers/thread.ts";
 
 /** After this a stop is no longer waited for. */
 const STOP_MS_MAX = 3_000;
@@ -144,7 +144,8 @@ export class StreamingThreads {
     this.#workers.set(name, worker);
     let failure = "";
     let isReady = false;
-    worker.on("message", (message: WorkerMessage) => {
+    worker.on("message", (message: unknown) => {
+      if (!isWorkerMessage(message)) return;
       if (message.kind === "ready" && message.scene !== undefined) {
         this.#plan = { ...this.#plan, scene: message.scene };
       }
@@ -170,15 +171,22 @@ export class StreamingThreads {
     this.#ready.add(name);
   }
 
-  /** Sets a ready thread going and returns what priority it was granted. */
+  /** Sets a ready thread going; what priority it was granted. Throws ThreadStartError. */
   #go(name: ThreadName): Promise<Grant> {
     const worker = this.#workers.get(name);
-    return new Promise((resolve) => {
-      worker?.on("message", (message: WorkerMessage) => {
-        if (message.kind === "running") resolve(message);
+    return new Promise((resolve, reject) => {
+      const refuse = (): void =>
+        reject(new ThreadStartError(name, "it ended before the run began"));
+      if (worker === undefined || this.#ended.has(name)) {
+        refuse();
+        return;
+      }
+      worker.on("exit", refuse);
+      worker.on("message", (message: unknown) => {
+        if (isWorkerMessage(message) && message.kind === "running") resolve(message);
       });
       this.#going.add(name);
-      worker?.postMessage("go");
+      worker.postMessage("go");
     });
   }
 }

@@ -10,6 +10,7 @@ import { FlightRecorder } from "../core/flight-recorder.ts";
 import { LifecycleState } from "../../hal/robot.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
+import type { StartReport } from "../compose.ts";
 import { AskWord } from "../shm/ask-word.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageReader } from "../shm/image-slots.ts";
@@ -41,9 +42,16 @@ const TICKLESS_POLLS_MAX = 100;
 const FLIGHT_TICKS = 400;
 const JPEG_QUALITY_PERCENT = 80;
 
+/** How long loading may go on once the end is asked for. */
+const LOAD_MS_PATIENCE = 500;
+
 const LOADING = "loading physics and threads: this takes some seconds";
 
-export async function runStreaming(options: RunOptions, hooks: RunHooks): Promise<RunReport> {
+/** Undefined when the end was asked for before the run began. */
+export async function runStreaming(
+  options: RunOptions,
+  hooks: RunHooks,
+): Promise<RunReport | undefined> {
   const { estop } = options;
   const isEmulated = estop.kind === "emulated";
   const stopNsMin = stopNsMinOf(options.plan.robot);
@@ -120,14 +128,29 @@ class StreamingRun {
     );
   }
 
-  async go(): Promise<RunReport> {
+  /** Undefined when the end was asked for and loading went on: a policy's module may never end. */
+  async #start(): Promise<StartReport | undefined> {
+    const started = this.#threads.start();
+    const impatience = this.#hooks.endAsked.then(() => after(LOAD_MS_PATIENCE));
+    try {
+      return await Promise.race([started, impatience]);
+    } catch (error) {
+      await this.#threads.stop();
+      throw error;
+    } finally {
+      started.catch(() => undefined); // settled by the race already
+    }
+  }
+
+  async go(): Promise<RunReport | undefined> {
     const threads = this.#threads;
     const watch = this.#watch;
     threads.onUnaskedEnd(({ name, why }) => this.#loseThread(name, why));
     this.#hooks.note(LOADING);
     let realtimeFactor = 0;
+    const granted = await this.#start();
+    if (granted === undefined) return undefined; // the process leaves, and its threads with it
     try {
-      const granted = await threads.start();
       if (threads.policyName !== "") watch.policy = printable(threads.policyName);
       const missing = realtimeWarnings(granted, this.#options.plan.isHardware);
       watch.warnings = [...missing, ...this.#estop.warnings];
@@ -319,4 +342,10 @@ class StreamingRun {
       failure: this.#failure,
     });
   }
+}
+
+function after(ms: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), ms).unref();
+  });
 }

@@ -10,7 +10,7 @@ import type { RunPlan, WorkerPlan } from "./plan.ts";
 import { sessionOrigin } from "./system-clock.ts";
 import { untilReady } from "./thread-start.ts";
 import type { SpawnedThread } from "./thread-start.ts";
-import type { WorkerMessage } from "./thread.ts";
+import { isWorkerMessage } from "./thread.ts";
 
 /** A thread in a system call that never returns cannot be ended; the process leaves without it. */
 const END_MS_MAX = 1_000;
@@ -41,8 +41,8 @@ export class PolicyThread {
     const thread = this.#spawn({ run: this.#run, arena, origin, scene: undefined });
     this.#thread = thread;
     let failure = "";
-    thread.on("message", (message: WorkerMessage) => {
-      if (message.kind === "policy") this.name = message.name;
+    thread.on("message", (message) => {
+      if (isWorkerMessage(message) && message.kind === "policy") this.name = message.name;
     });
     thread.on("error", (error: Error) => {
       failure = error.message;

@@ -1,7 +1,7 @@
 // How a Worker starts, for every kind of run: it must say ready, and what it does instead is one
 // clear error. A person is told when that takes long.
 
-import type { WorkerMessage } from "./thread.ts";
+import { isWorkerMessage } from "./thread.ts";
 
 /**
  * A Worker must say something within this: wasm compiles in 0.6 s, in 6 s on a busy machine. One
@@ -13,7 +13,7 @@ const PATIENCE_MS = 2_000;
 
 /** What is used of a thread that the composition root has spawned. */
 export type SpawnedThread = {
-  on(event: "message", listener: (message: WorkerMessage) => void): unknown;
+  on(event: "message", listener: (message: unknown) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "exit", listener: (code: number) => void): unknown;
   postMessage(message: "go"): void;
@@ -44,8 +44,9 @@ export async function untilReady(
       () => refuse(`it was not ready within ${READY_MS_MAX / 1000} s`),
       READY_MS_MAX,
     ).unref();
-    thread.on("message", ({ kind }: WorkerMessage) => {
-      if (kind === "ready") resolve();
+    thread.on("message", (message) => {
+      if (!isWorkerMessage(message)) return;
+      if (message.kind === "ready") resolve();
       else tooLong.refresh();
     });
     thread.on("error", (error: Error) => {

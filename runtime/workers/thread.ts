@@ -18,6 +18,12 @@ export type WorkerMessage =
   | { readonly kind: "policy"; readonly name: string }
   | { readonly kind: "note"; readonly text: string };
 
+/** A policy shares its thread's port and may post anything: only messages of ours count. */
+export function isWorkerMessage(message: unknown): message is WorkerMessage {
+  if (typeof message !== "object" || message === null || !("kind" in message)) return false;
+  return ["ready", "running", "policy", "note"].includes(String(message.kind));
+}
+
 export type Thread = {
   readonly plan: WorkerPlan;
   readonly arena: Arena;
