@@ -39,6 +39,17 @@ const keyboard = hasKeyboard() ? process.stdin : undefined;
 
 const guard = new ProcessGuard(keyboard, err);
 
+/** A shell may stand in a folder that somebody has removed. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    err.write("holdfast: Cannot run here: the current folder is gone, cd to one that is there\n");
+    process.exit(2);
+  }
+}
+
 const startRun: StartRun = (options, hooks) =>
   guard.watch(async () => {
     if (options.time === "lockstep") {
@@ -58,7 +69,7 @@ const exitCode = await runProgram(process.argv.slice(2), {
   program: programName({
     argv0: process.argv0,
     mainPath: Bun.main,
-    workingFolder: process.cwd(),
+    workingFolder: workingFolder(),
   }),
   keyboard,
   signals: process,

@@ -15,6 +15,7 @@ import { formatGateReport, gateJson } from "./gate-report.ts";
 import { CATCH_UP_S, judgeFlight } from "./gate-flight.ts";
 import { writeJson } from "./json-out.ts";
 import { runOptions } from "./run-command.ts";
+import { printable } from "./output.ts";
 import type { RunOptions } from "./run-options.ts";
 import type { RunReport } from "./report.ts";
 import { countOf, ExitCode, secondsOf, seedOf, textOf, UsageError } from "./usage.ts";
@@ -82,13 +83,13 @@ export function addGateCommand(program: Command, context: CommandContext): void 
     .option("--json", "print one object of JSON")
     .addHelpText("after", HELP)
     .action(async (profile: string | undefined, values: Values) => {
+      context.exitWith(ExitCode.Done);
       const report =
         values.from === undefined
           ? await dryRun(context, profile ?? DEFAULT_PROFILE, values)
           : fromFlight(profile ?? DEFAULT_PROFILE, values.from, values);
       if (values.json === true) await writeJson(context, gateJson(report));
       else context.out.write(`${formatGateReport(report)}\n`);
-      context.exitWith(ExitCode.Done);
     });
 }
 
@@ -121,6 +122,7 @@ async function dryRun(
   const { robot } = first.plan;
   const total = new GateTally(robot);
   const good = new GateTally(robot);
+  const failures: string[] = [];
   let goodCount = 0;
   let refusedChunkCount = 0;
   for (let run = 0; run < runCount; run += 1) {
@@ -128,10 +130,13 @@ async function dryRun(
     const { report, tally } = await tallied(context, options);
     total.add(tally);
     refusedChunkCount += refusedIn(report);
+    if (report.failure !== undefined) failures.push(`seed ${firstSeed + run}: ${report.failure}`);
     if (!report.task.success || report.failure !== undefined) continue;
     good.add(tally);
     goodCount += 1;
   }
+  for (const failure of failures) context.err.write(`${printable(failure)}\n`);
+  if (failures.length > 0) context.exitWith(ExitCode.Failed);
   const { plan } = first;
   const title =
     `${first.profile}, task ${plan.task.name}, policy ${plan.policy}, ` +

@@ -1,7 +1,7 @@
 // Judges a recorded flight again: the asked commands of its ticks, by a gate with the profile
 // given, on the joints as they were measured then. Nothing is driven: the commands end here.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { ActionSample } from "../contracts/action-sample.ts";
 import { CommandSlot } from "../contracts/command.ts";
 import { Mode, modeNames } from "../contracts/mode.ts";
@@ -34,6 +34,9 @@ type FlightTick = {
   readonly measured_rad: readonly number[];
 };
 
+/** A tick of 16 joints is 1 KB of text; a dump has 400 of them. */
+const FLIGHT_SIZE_BYTES_MAX = 64 << 20;
+
 /** Throws UsageError for a file that is no flight of this robot. */
 export function judgeFlight(path: string, robot: RobotProfile): GateTally {
   const judge = new FlightJudge(robot);
@@ -44,8 +47,15 @@ export function judgeFlight(path: string, robot: RobotProfile): GateTally {
 function readFlight(path: string, robot: RobotProfile): FlightTick[] {
   let text: string;
   try {
+    const status = statSync(path);
+    if (!status.isFile() || status.size > FLIGHT_SIZE_BYTES_MAX) {
+      const expected = `a file of at most ${FLIGHT_SIZE_BYTES_MAX} bytes`;
+      const found = status.isFile() ? `${status.size} bytes` : "something else";
+      throw new UsageError("--from", expected, `${quoted(path)}, ${found}`);
+    }
     text = readFileSync(path, "utf8");
   } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
     throw new UsageError("--from", "a flight that can be read", `${quoted(path)}: ${code}`);
   }
@@ -56,10 +66,18 @@ function readFlight(path: string, robot: RobotProfile): FlightTick[] {
     const found = joints === "" ? `${quoted(path)}, which names none` : joints;
     throw new UsageError("--from", `a flight of the joints ${own}`, found);
   }
-  return ticks.map((tick, index) => {
+  const judged = ticks.map((tick, index) => {
     if (isTick(tick, robot.joints.length)) return tick;
     throw new UsageError("--from", "a tick on every line", `none on line ${index + 2}`);
   });
+  if (judged.length < 2) {
+    throw new UsageError(
+      "--from",
+      "a flight of two ticks and more",
+      `${quoted(path)}: ${judged.length}`,
+    );
+  }
+  return judged;
 }
 
 function parsed(line: string): unknown {

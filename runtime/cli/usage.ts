@@ -147,6 +147,8 @@ function wholeNumber(option: string, text: string, min: number, max: number): nu
 }
 
 /** A typed value as a message shows it. */
-export function quoted(text: string): string {
+export function quoted(typed: string): string {
+  // What stands before an @ in an address may be a password.
+  const text = typed.replace(/\/\/[^/@\s]*@/, "//…@");
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }
