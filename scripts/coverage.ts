@@ -25,6 +25,7 @@ export const exclusions: readonly Exclusion[] = [
   { pattern: "runtime/workers/thread.ts", reason: THREAD },
   { pattern: "runtime/workers/ports.ts", reason: THREAD },
   { pattern: "runtime/workers/estop-port.ts", reason: THREAD },
+  { pattern: "runtime/workers/remote-policy.ts", reason: THREAD },
   { pattern: "drivers/estop/emulator.ts", reason: CHILD },
 ];
 
