@@ -1,5 +1,5 @@
 // The SO-101 with rows of 50 ms instead of 20 ms, anchored at the observation: sixteen of them
-// bridge a policy that thinks for 250 ms. A file: hosts and runs are told of a robot by its profile.
+// bridge a policy that thinks for 250 ms. A file: host and run are told of a robot by its profile.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -52,10 +52,10 @@ const TURN_COUNT = 8;
 export type LinkCellOptions = {
   readonly seed?: number;
   readonly change?: (robot: RobotProfile) => RobotProfile;
-  readonly promiseNs?: number;
   /** Until then, from the beginning, the host is warming up. */
   readonly readyNs?: number;
-  readonly startsBy?: readonly OperatorCue[];
+  /** What the host answers, row-major from the observation on; absent: a sine's motion. */
+  readonly rows?: (observation: Observation) => number[];
 };
 
 export class LinkCell {
@@ -73,23 +73,22 @@ export class LinkCell {
   beforeTick: () => void = () => undefined;
   readonly #body: KinematicRobot;
   readonly #runner: PolicyRunner;
-  readonly #cues: OperatorCue[];
+  readonly #cues: OperatorCue[] = [OperatorCue.Start];
   readonly #random: SeededRandom;
   #oracles: readonly JointOracle[] | undefined;
   #readCount = 0;
 
-  constructor({ seed = 1, change, promiseNs = 0, readyNs = 0, startsBy }: LinkCellOptions = {}) {
+  constructor({ seed = 1, change, readyNs = 0, rows }: LinkCellOptions = {}) {
     this.#random = new SeededRandom(seed);
-    this.#cues = [...(startsBy ?? [OperatorCue.Start])];
     const base: RobotProfile = { ...so101, policy: { ...so101.policy, anchoring: "observation" } };
     const robot = change === undefined ? base : change(base);
     this.robot = robot;
     const layout = new StateLayout(robot, robot.sources, "");
     const sine = new SinePolicy(policyContext(robot, task, layout));
     const told = { robot, task, layout, manifestSha256: new Uint8Array(0), runtimeVersions: {} };
-    const host = new PolicyHost(sine, layout);
+    const host = rows === undefined ? new PolicyHost(sine, layout) : rowsHost(rows, robot);
     this.link = new VirtualLink(seed, host, (session) => helloOf(told, session));
-    this.link.facts = factsOf(sine, robot, promiseNs);
+    this.link.facts = factsOf(sine, robot);
     this.link.readyNs = BEGIN_NS + readyNs;
     this.policy = new RemotePolicy(this.link.facts, {
       link: this.link.link,
@@ -230,6 +229,16 @@ export class LinkCell {
   }
 }
 
+function rowsHost(rowsOf: (observation: Observation) => number[], robot: RobotProfile) {
+  const { dtNs } = robot.policy;
+  const decide = (observation: Observation): Decision => {
+    const rows = rowsOf(observation);
+    const horizon = rows.length / robot.joints.length;
+    return { horizon, dtNs, startOffsetNs: 0, rows, inferenceNs: milliseconds(1) };
+  };
+  return { reset: () => undefined, decide };
+}
+
 /** The policy on the far side, as a host's thread runs it. */
 class PolicyHost implements VirtualHost {
   readonly #policy: Policy;
@@ -258,7 +267,7 @@ class PolicyHost implements VirtualHost {
   }
 }
 
-function factsOf({ name, schema }: Policy, robot: RobotProfile, promiseNs: number): PolicyFacts {
+function factsOf({ name, schema }: Policy, robot: RobotProfile): PolicyFacts {
   return create(PolicyFactsSchema, {
     name,
     actionSchema: {
@@ -272,6 +281,5 @@ function factsOf({ name, schema }: Policy, robot: RobotProfile, promiseNs: numbe
     dtNs: BigInt(robot.policy.dtNs),
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
-    latencyNsP99: BigInt(promiseNs),
   });
 }
