@@ -69,6 +69,9 @@ export class LinkCell {
   readonly commands: Float64Array[] = [];
   /** What a person was told, each text once in a row. */
   readonly told: string[] = [];
+  /** When what `at` was given happened, and when the link was first not ready since then. */
+  happenedNs = Number.NaN;
+  unreadyNs = Number.NaN;
   /** Called before each tick. */
   beforeTick: () => void = () => undefined;
   readonly #body: KinematicRobot;
@@ -161,6 +164,12 @@ export class LinkCell {
     };
   }
 
+  /** Does `act` at a moment between two ticks, on the link's clock. */
+  at(atNs: number, act: () => void): void {
+    this.#due = { atNs, act };
+  }
+  #due: { readonly atNs: number; readonly act: () => void } | undefined;
+
   async run(ms: number): Promise<this> {
     await this.until(() => false, ms);
     return this;
@@ -202,6 +211,13 @@ export class LinkCell {
   }
 
   #deliver(): void {
+    if (this.#due !== undefined && this.link.nowNs >= this.#due.atNs) {
+      this.happenedNs = this.link.nowNs;
+      this.#due.act();
+      this.#due = undefined;
+    }
+    const isLost = this.happenedNs > 0 && this.policy.phase !== "ready";
+    if (isLost && Number.isNaN(this.unreadyNs)) this.unreadyNs = this.link.nowNs;
     const { answers } = this.link;
     for (; this.#readCount < answers.length; this.#readCount += 1) {
       this.policy.answered(answers[this.#readCount]!);

@@ -58,7 +58,7 @@ async function startsByPersonOnly(cell: LinkCell): Promise<void> {
 const constant = ({ commandRad }: Observation): number[] =>
   Array.from({ length: ROWS }, () => commandRad).flat();
 
-/** The first joint goes on at `radPerS` from where it was as this was observed, rows `dtS` apart. */
+/** The first joint goes on at `radPerS` from where it was observed, rows `dtS` apart. */
 const ramp =
   (radPerS: number, dtS: number) =>
   ({ commandRad }: Observation): number[] =>
@@ -264,7 +264,7 @@ test("B27: a question has a deadline always, and a time that is none is refused"
   }
 });
 
-test("B28: answers that arrive after a stop are refused and counted, and move nothing", async () => {
+test("B28: answers that arrive after a stop are refused, counted, and move nothing", async () => {
   const cell = await running();
   cell.link.weather = { ...cell.link.weather, delayNs: 60e6 };
   await cell.run(1_000);
