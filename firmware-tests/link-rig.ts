@@ -9,6 +9,7 @@ import { CommandKind } from "../runtime/contracts/command.ts";
 import { Evidence } from "../runtime/contracts/evidence.ts";
 import { OperatorCue } from "../runtime/contracts/mode.ts";
 import type { Mode } from "../runtime/contracts/mode.ts";
+import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
 import { StateLayout } from "../runtime/contracts/state.ts";
 import { TickSlot } from "../runtime/contracts/tick-record.ts";
@@ -27,7 +28,7 @@ import { ALL_ALIVE } from "../runtime/record/input-log.ts";
 import { sessionOrigin, SystemClock } from "../runtime/workers/system-clock.ts";
 import { MAIN } from "./process.ts";
 
-const robot = loadRobot("so101");
+const so101 = loadRobot("so101");
 const none = loadTask("none");
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 
@@ -74,9 +75,12 @@ export class LinkRig {
   readonly #cues: OperatorCue[] = [OperatorCue.Start];
   #lastNs: number;
 
-  private constructor(proxy: FaultProxy, policy: RemotePolicy) {
+  readonly #robot: RobotProfile;
+
+  private constructor(proxy: FaultProxy, policy: RemotePolicy, robot: RobotProfile) {
     this.proxy = proxy;
     this.policy = policy;
+    this.#robot = robot;
     const layout = new StateLayout(robot, robot.sources, "");
     const runner = new PolicyRunner({
       policy,
@@ -111,7 +115,7 @@ export class LinkRig {
   }
 
   /** Connects through a proxy of its own and waits until the host is ready. */
-  static async open(port: number): Promise<LinkRig> {
+  static async open(port: number, robot: RobotProfile = so101): Promise<LinkRig> {
     const to = { host: "127.0.0.1", port };
     const parts = { random: new SeededRandom(1), nowNs: () => clock.nowNs() };
     const proxy = await FaultProxy.open({ host: "127.0.0.1", port: 0 }, to, parts);
@@ -133,7 +137,7 @@ export class LinkRig {
       seed: 1,
       note: () => undefined,
     });
-    return new LinkRig(proxy, policy);
+    return new LinkRig(proxy, policy, robot);
   }
 
   get nowNs(): number {
@@ -160,14 +164,15 @@ export class LinkRig {
 
   /** Ticks at 200 Hz until `holds`, `ms` at most; when it held, ns, or NaN. */
   async until(holds: () => boolean, ms: number): Promise<number> {
+    const { periodNs } = this.#robot;
     const endNs = clock.nowNs() + ms * 1e6;
     while (clock.nowNs() < endNs) {
       const nowNs = clock.nowNs();
-      this.awayNs += Math.max(0, nowNs - this.#lastNs - robot.periodNs);
+      this.awayNs += Math.max(0, nowNs - this.#lastNs - periodNs);
       this.#lastNs = nowNs;
       controlTick(this.core, nowNs);
       if (holds()) return nowNs;
-      await Bun.sleep(Math.max(0, robot.periodNs / 1e6 - (clock.nowNs() - nowNs) / 1e6));
+      await Bun.sleep(Math.max(0, periodNs / 1e6 - (clock.nowNs() - nowNs) / 1e6));
     }
     return Number.NaN;
   }
@@ -197,4 +202,4 @@ export function staleMotion(records: readonly Float64Array[], windowNs: number):
   return "";
 }
 
-export const WINDOW_NS = robot.policy.horizon * robot.policy.dtNs;
+export const WINDOW_NS = so101.policy.horizon * so101.policy.dtNs;

@@ -4,6 +4,8 @@
 import { KILL_ROWS } from "../kill-rows.ts";
 import { estopLosses } from "./estop-losses.ts";
 import type { EstopLoss } from "./estop-losses.ts";
+import { linkLosses, STOP_AFTER_MS } from "./link-losses.ts";
+import type { LinkLoss } from "./link-losses.ts";
 import type { LossRow } from "./loss-row.ts";
 import { losses } from "./losses.ts";
 import type { Detection, Loss, Rearm } from "./losses.ts";
@@ -77,6 +79,21 @@ function estopRow(loss: EstopLoss): LossRow {
   };
 }
 
+function linkRow(loss: LinkLoss): LossRow {
+  const { id, cause, says, knownWithinMs, noActionWithinMs } = loss;
+  const within = knownWithinMs === 0 ? "at once" : `${knownWithinMs} ms`;
+  return {
+    id,
+    cause,
+    detectedBy: `policy link, \`${says}\`; then \`no_action\``,
+    within: `link ${within}, \`no_action\` ${noActionWithinMs} ms`,
+    robotDoes: `follows what was decided, then holds; SAFE_STOP ${STOP_AFTER_MS} ms later`,
+    armFalls: "no",
+    rearm: rearmTexts.nobody_then_person,
+    proof: "firmware-tests/scenarios/link-losses.test.ts",
+  };
+}
+
 /** What the core neither notices nor has to. */
 const outsideRows: readonly LossRow[] = [
   {
@@ -139,6 +156,7 @@ const otherRows: readonly LossRow[] = [
 
 export const lossRows: readonly LossRow[] = [
   ...losses.map(coreRow),
+  ...linkLosses.map(linkRow),
   ...estopLosses.map(estopRow),
   ...outsideRows,
   ...otherRows,

@@ -163,6 +163,8 @@ export type RobotProfile = {
     readonly interpolation: RowInterpolation;
     /** Cross-fade at a seam between chunks. Zero: none. */
     readonly blendNs: Duration;
+    /** Rows are means over overlapping chunks, one so much older weighing 1/e. Absent: none. */
+    readonly ensembleNs?: Duration;
   };
   readonly supervisor: {
     readonly startsIn: "Starting" | "Running";

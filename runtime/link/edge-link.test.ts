@@ -59,6 +59,19 @@ test("one request is under way at most", () => {
   expect(link.isBusy).toBe(true);
 });
 
+test("a new epoch asks at once, and what the old one asked answers nothing", () => {
+  const world = readyWorld();
+  const later = instant(world.nowNs + 900e6);
+  world.inferenceNs = 200e6;
+  expect(world.link.request(observation(1), world.nowNs, later)).toBe(1);
+  world.run(world.nowNs + 20e6);
+  world.inferenceNs = 30e6;
+  expect(world.link.request(observation(2), world.nowNs, later)).toBe(2);
+  world.run(world.nowNs + 300e6);
+  expect(chunks(world).map(({ observationId }) => observationId)).toEqual([2]);
+  expect(world.answers.length).toBe(1);
+});
+
 test("a request whose time is over frees the slot, and its late answer is refused", () => {
   const world = readyWorld();
   world.inferenceNs = 500e6;

@@ -20,6 +20,7 @@ import type {
   PolicyFacts,
 } from "./generated/policy_pb.js";
 import { HostSession } from "./host-session.ts";
+import type { Decision } from "./host-session.ts";
 import { PROTOCOL_VERSION } from "./limits.ts";
 
 export const JOINTS: readonly string[] = ["shoulder", "elbow"];
@@ -74,6 +75,12 @@ export type Weather = {
 
 export const CALM: Weather = { delayNs: 1e6, jitterNs: 0, lossRatio: 0, twiceRatio: 0 };
 
+/** What decides on the host. */
+export type VirtualHost = {
+  reset(epoch: number): void;
+  decide(observation: Observation): Decision | null;
+};
+
 type Parcel = { readonly dueNs: number; readonly order: number; readonly deliver: () => void };
 
 /** Edge, host and what lies between, in steps of a millisecond of virtual time. */
@@ -87,6 +94,8 @@ export class VirtualLink {
   /** False: every act comes to nothing. */
   decides = true;
   valueRad = 0.5;
+  /** Until then a host that was asked to serve is still warming up. */
+  readyNs = 0;
   readonly observations: Observation[] = [];
   /** The host's process is stopped: it hears nothing and says nothing. */
   isFrozen = false;
@@ -98,10 +107,14 @@ export class VirtualLink {
   #order = 0;
   readonly #random: SeededRandom;
 
-  constructor(seed: number) {
+  readonly #host: VirtualHost;
+
+  /** Without a host of its own it answers `valueRad`, in rows of the small robot. */
+  constructor(seed: number, host?: VirtualHost, makeHello: (session: bigint) => Hello = hello) {
     this.#random = new SeededRandom(seed);
+    this.#host = host ?? { reset: () => undefined, decide: () => this.#constant() };
     this.link = new EdgeLink({
-      makeHello: (session) => hello(session),
+      makeHello: (session) => makeHello(session),
       random: new SeededRandom(seed + 1),
     });
     this.link.start(this.nowNs);
@@ -177,22 +190,26 @@ export class VirtualLink {
         if (!this.isFrozen) this.#toEdge(session, out.message);
       } else if (out.kind === "open") {
         session.welcome(this.facts);
-        session.status(HostStatus_State.READY, "ready");
+        if (this.nowNs < this.readyNs) session.status(HostStatus_State.WARMING_UP, "warming up");
+        this.#post(this.readyNs - this.nowNs, () => {
+          session.status(HostStatus_State.READY, "ready");
+          this.#serveHost(session);
+        });
+      } else if (out.kind === "reset") {
+        this.#host.reset(out.epoch);
       } else if (out.kind === "act") {
         this.observations.push(out.observation);
         this.#post(this.inferenceNs, () => {
-          const rows = Array.from({ length: HORIZON * JOINTS.length }, () => this.valueRad);
-          const timing = {
-            horizon: HORIZON,
-            dtNs: DT_NS,
-            startOffsetNs: undefined,
-            inferenceNs: 1,
-          };
-          session.decided(this.decides ? { ...timing, rows } : null, this.nowNs);
+          session.decided(this.decides ? this.#host.decide(out.observation) : null, this.nowNs);
           this.#serveHost(session);
         });
       }
     }
+  }
+
+  #constant(): Decision {
+    const rows = Array.from({ length: HORIZON * JOINTS.length }, () => this.valueRad);
+    return { horizon: HORIZON, dtNs: DT_NS, startOffsetNs: undefined, inferenceNs: 1, rows };
   }
 
   #send(deliver: () => void): void {

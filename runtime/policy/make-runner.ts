@@ -7,6 +7,7 @@ import type { StateLayout } from "../contracts/state.ts";
 import { isRemote } from "../link/address.ts";
 import { ActionAdapter } from "./adapter.ts";
 import { policyContext } from "./context.ts";
+import { EnsemblePolicy } from "./ensemble.ts";
 import { LatencyModel, parseLatency } from "./latency.ts";
 import { loadPolicy } from "./load-policy.ts";
 import { PolicyRunner } from "./runner.ts";
@@ -40,7 +41,10 @@ export async function makeRunner(
   const { robot, task, seed, policyLatency } = plan;
   const context = policyContext(robot, task, layout, pictures);
   const opensRemote = openRemote !== undefined && isRemote(plan.policy);
-  const policy = await (opensRemote ? openRemote(plan.policy) : loadPolicy(plan.policy, context));
+  const bare = await (opensRemote ? openRemote(plan.policy) : loadPolicy(plan.policy, context));
+  const { ensembleNs, interpolation } = robot.policy;
+  const policy =
+    ensembleNs === undefined ? bare : new EnsemblePolicy(bare, { ensembleNs, interpolation });
   const options = {
     policy,
     adapter: new ActionAdapter(policy.schema, robot),

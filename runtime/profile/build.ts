@@ -152,6 +152,7 @@ function buildPolicy(tree: Tree): RobotProfile["policy"] {
     anchoring: choice(tree, "/policy/anchoring", ["observation", "arrival"]),
     interpolation: choice(tree, "/policy/interpolation", ["linear", "hold"]),
     blendNs: ns(tree, "/policy/blend_ms"),
+    ...(tree.has("/policy/ensemble_ms") ? { ensembleNs: ns(tree, "/policy/ensemble_ms") } : {}),
   };
 }
 

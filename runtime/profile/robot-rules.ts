@@ -159,6 +159,10 @@ function checkTimes(tree: Tree): void {
   if (tree.number("/policy/blend_ms") > chunkMs) {
     tree.report("/policy/blend_ms", `at most a chunk's length (${chunkMs} ms)`);
   }
+  const ensembles = tree.has("/policy/ensemble_ms");
+  if (ensembles && tree.text("/policy/anchoring") !== "observation") {
+    tree.report("/policy/ensemble_ms", "anchoring: observation, so that rows have a time");
+  }
   checkAbove(tree, "/supervisor/miss_count_max", "/supervisor/miss_window_ticks");
 }
 
