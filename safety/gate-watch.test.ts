@@ -101,3 +101,16 @@ test("a blind tick neither counts a following error nor forgets it", () => {
   expect(blind.map(watch)).toEqual([0, 0, 0, 0]);
   expect(watch(Reason.Ok)).toBe(1 << Fault.FollowingError);
 });
+
+test("a robot that jams while the command still brakes is noticed before it stands", () => {
+  const one = gateBench({ leadNs: milliseconds(500) }).measure(0);
+  for (let tick = 0; tick < 60; tick += 1) one.measure(one.move(1.8)[0]!);
+  const jammed = one.gate.command[0]! - 0.15;
+  let seen = 0;
+  while (!one.gate.atRest) {
+    one.measure(jammed);
+    seen |= one.gate.watch(one.state, Reason.NoAction);
+    one.hold();
+  }
+  expect(seen).toBe(1 << Fault.FollowingError);
+});

@@ -181,3 +181,12 @@ test("in any history, motion after a stop took a reset and then a start, each a 
   }
   expect(restarts).toBeGreaterThan(100);
 });
+
+test("a start is remembered in STARTING alone, until nothing is missing", () => {
+  const rig = new SupervisorRig().step(Reason.StaleState);
+  expect(rig.supervisor.remembersStart).toBe(false);
+  rig.cue(OperatorCue.Start).step(Reason.StaleState);
+  expect([rig.mode, rig.supervisor.remembersStart]).toEqual(["STARTING", true]);
+  rig.step();
+  expect([rig.mode, rig.supervisor.remembersStart]).toEqual(["RUNNING", false]);
+});

@@ -215,3 +215,23 @@ test("walls out of order and a tool that may not move are our own mistake", () =
   expect(make({ workspace: flat })).toThrow("the walls of the workspace are in order");
   expect(make({ toolSpeedMPerSMax: 0 })).toThrow("the tool may move");
 });
+
+test("a smooth motion that only the tool is too fast for is slowed, and only then", () => {
+  const swing = (tick: number): number => 0.8 * (1 - Math.cos(2.5 * tick * DT));
+  for (const isReduced of [false, true]) {
+    const { limiter, follow } = limiterOf(so101, isReduced);
+    const home = [...limiter.command];
+    let last = toolOf(so101, home);
+    let [most, bits] = [0, 0];
+    for (let tick = 1; tick < 900; tick += 1) {
+      bits |= follow(home.map((rad, joint) => (joint === 0 ? rad + swing(tick) : rad)));
+      const now = toolOf(so101, limiter.command);
+      most = Math.max(most, Math.hypot(...now.map((at, axis) => at - last[axis]!)) / DT);
+      last = now;
+    }
+    if (isReduced) expect(bits & RepairBit.Velocity).not.toBe(0);
+    else expect(bits).toBe(0);
+    if (isReduced) expect(most).toBeLessThanOrEqual(0.25 + EPSILON);
+    else expect(most).toBeGreaterThan(0.3);
+  }
+});

@@ -97,3 +97,10 @@ test("a late world explains a state that is as fresh as itself, and nothing on h
     noWorld: false,
   });
 });
+
+test("a world that has come to the very time of the tick has gone on in it", () => {
+  const { tick } = bench();
+  tick(5, { worldMs: 5 });
+  expect(tick(10, { worldMs: 10 }).worldStepNs).toBe(duration(5e6));
+  expect(tick(15).worldStepNs).toBe(duration(0));
+});
