@@ -19,6 +19,7 @@ import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { HostValues } from "./host-command.ts";
 import { dialText } from "./own-address.ts";
+import { checkPolicyFile } from "./policy-file.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
 import { printable } from "./output.ts";
 import { ignoredSignals, watchSignals } from "./signals.ts";
@@ -31,6 +32,7 @@ const RECHECK_MS = 1_000;
 /** Serves until a signal. Throws UsageError and PairingError. */
 export async function servePolicies(values: HostValues, context: CommandContext): Promise<void> {
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
+  if (values.policy !== undefined) await checkPolicyFile(values.policy);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
   const { policy, robot, task, promise } = values;
