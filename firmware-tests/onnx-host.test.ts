@@ -114,7 +114,8 @@ async function hosted(policy: string): Promise<RunJson> {
 test("through a host, the arm does what the formula says, to the bit", async () => {
   const report = await hosted(at("walk.onnx"));
   const expected = await hosted(at("walk.ts"));
-  expect(report).toMatchObject({ failure: null, ticks: 400, supervisor_path: ["RUNNING"] });
+  expect(report).toMatchObject({ failure: null, ticks: 400 });
+  expect(report.supervisor_path.at(-1)).toBe("RUNNING");
   expect(report.evidence["accepted"]).toBeGreaterThan(30);
   expect(report.trace_hash).toBe(expected.trace_hash);
   expect(report.trace_hash).not.toBe((await hosted("hold")).trace_hash);
@@ -122,8 +123,9 @@ test("through a host, the arm does what the formula says, to the bit", async () 
 
 test("in the run's own policy thread too", async () => {
   const report = await run(at("walk.onnx"));
-  expect(report).toMatchObject({ failure: null, supervisor_path: ["RUNNING"], warnings: [] });
-  expect(report.trace_hash).toBe((await run(at("walk.ts"))).trace_hash);
+  const { supervisor_path, trace_hash } = await run(at("walk.ts"));
+  expect(report).toMatchObject({ failure: null, warnings: [], supervisor_path, trace_hash });
+  expect(report.supervisor_path.at(-1)).toBe("RUNNING");
 });
 
 test("a model whose answers are no numbers moves nothing", async () => {
