@@ -18,6 +18,8 @@ import { sessionOrigin, SystemClock, wallTimeMs } from "../workers/system-clock.
 import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { HostValues } from "./host-command.ts";
+import { metricsText, serveMetrics } from "./host-metrics.ts";
+import type { MetricsServer } from "./host-metrics.ts";
 import { dialText } from "./own-address.ts";
 import { checkPolicyFile } from "./policy-file.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
@@ -53,6 +55,7 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   for (const line of trust.lines) context.out.write(`${line}\n`);
   const to = dialText(address, port);
   context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);
+  const metrics = openMetrics(values.metrics, host, context);
   const rechecking = setInterval(() => host.recheck(), RECHECK_MS);
   await new Promise<void>((resolve) => {
     const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
@@ -61,9 +64,21 @@ export async function servePolicies(values: HostValues, context: CommandContext)
     });
   });
   clearInterval(rechecking);
+  metrics?.close();
   host.close();
   threads.close();
   context.exitWith(ExitCode.Done);
+}
+
+function openMetrics(
+  port: number | undefined,
+  host: GrpcHost,
+  context: CommandContext,
+): MetricsServer | undefined {
+  if (port === undefined) return undefined;
+  const server = serveMetrics(port, () => metricsText(host.counts()));
+  context.out.write(`metrics: ${server.url}\n`);
+  return server;
 }
 
 function listenAddress(text: string): LinkAddress {
