@@ -22,7 +22,7 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
-import { GARBAGE, policyHostService } from "./grpc-service.ts";
+import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
 import { HostTally } from "./host-counts.ts";
 import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
@@ -93,6 +93,13 @@ export class GrpcHost {
         else answer({ code: status.UNAUTHENTICATED, details: NOT_ADMITTED });
       },
       run: (stream: Stream) => this.#run(stream),
+    });
+    this.#server.addService(healthService, {
+      check: ({ request }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
+        const health = healthOf(request);
+        if (health !== undefined) answer(null, health);
+        else answer({ code: status.NOT_FOUND, details: "no such service here" });
+      },
     });
   }
 
