@@ -174,7 +174,7 @@ test("B07: chunks of another horizon than the host said move nothing, and say so
   expect([cell.motions().length, cell.acceptedCount]).toEqual([0, 0]);
   expect(cell.policy.refusals.get("wrong_horizon")).toBeGreaterThan(10);
   expect(cell.policy.statusText).toContain("refused: wrong_horizon");
-  expect(cell.link.session?.receipts.get("wrong_horizon")).toBeGreaterThan(10);
+  expect(cell.link.session?.counts.receipts.get("wrong_horizon")).toBeGreaterThan(10);
 });
 
 test("B10: 20 s until the next chunk: held, told, asked again, and fresh at once", async () => {
@@ -268,12 +268,12 @@ test("B28: answers that arrive after a stop are refused, counted, and move nothi
   const cell = await running();
   cell.link.weather = { ...cell.link.weather, delayNs: 60e6 };
   await cell.run(1_000);
-  const counted = cell.link.session?.receipts.get("late_or_repeated") ?? 0;
+  const counted = cell.link.session?.counts.receipts.get("late_or_repeated") ?? 0;
   cell.press(Stop);
   await cell.run(10);
   const moved = cell.motions().length;
   await cell.run(1_000);
-  expect(cell.link.session?.receipts.get("late_or_repeated") ?? 0).toBeGreaterThan(counted);
+  expect(cell.link.session?.counts.receipts.get("late_or_repeated") ?? 0).toBeGreaterThan(counted);
   expect(cell.motions().length).toBe(moved);
   expect(cell.mode).toBe(Mode.SafeStop);
 });

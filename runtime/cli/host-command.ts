@@ -8,12 +8,14 @@ import { DEFAULT_LISTEN } from "../link/address.ts";
 import { lies } from "../link/mischief.ts";
 import type { Lie } from "../link/mischief.ts";
 import type { CommandContext } from "./command-context.ts";
-import { choiceOf, lengthOf, ratioOf, seedOf, textOf } from "./usage.ts";
+import { choiceOf, lengthOf, portOf, ratioOf, seedOf, textOf } from "./usage.ts";
 
 const HELP = `
 Examples:
   holdfast host                                the expert of whatever task a robot has
   holdfast host --policy ./wave.ts             a policy of your own
+  holdfast host --policy ./model.onnx          a model, with its meaning in model.yaml
+  holdfast host --metrics 9464                 counts, at http://127.0.0.1:9464/metrics
   holdfast host --latency 150ms --jitter 100ms see what slow answers do
   holdfast host --lie nan                      answers that are no numbers
   holdfast host --freeze 10s+3s                plays dead from 10 s to 13 s after its start
@@ -26,6 +28,9 @@ For robots on other machines, once each: holdfast pair --help. Then
 
 /** From 0 to 1. */
 type DropRatio = number;
+
+// The parser names a value after its option, which has no room for what kind of number it is.
+type ListenPort = number;
 
 /** What was typed; `undefined` where it was not. */
 export type HostValues = {
@@ -40,6 +45,7 @@ export type HostValues = {
   readonly freeze?: string;
   readonly lie?: Lie;
   readonly seed?: number;
+  readonly metrics?: ListenPort;
 };
 
 export function addHostCommand(program: Command, context: CommandContext): void {
@@ -69,6 +75,11 @@ export function addHostCommand(program: Command, context: CommandContext): void 
     .addOption(
       option("--promise <D>", "slower answers than this mean reduced speed").argParser(
         lengthOf("--promise"),
+      ),
+    )
+    .addOption(
+      option("--metrics <PORT>", "serve counts to Prometheus, to this machine alone").argParser(
+        portOf("--metrics"),
       ),
     )
     .addOption(option("--latency <D>", "hold answers back").argParser(lengthOf("--latency")))

@@ -18,7 +18,10 @@ import { sessionOrigin, SystemClock, wallTimeMs } from "../workers/system-clock.
 import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { HostValues } from "./host-command.ts";
+import { metricsText, serveMetrics } from "./host-metrics.ts";
+import type { MetricsServer } from "./host-metrics.ts";
 import { dialText } from "./own-address.ts";
+import { checkPolicyFile } from "./policy-file.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
 import { printable } from "./output.ts";
 import { ignoredSignals, watchSignals } from "./signals.ts";
@@ -31,6 +34,7 @@ const RECHECK_MS = 1_000;
 /** Serves until a signal. Throws UsageError and PairingError. */
 export async function servePolicies(values: HostValues, context: CommandContext): Promise<void> {
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
+  if (values.policy !== undefined) await checkPolicyFile(values.policy);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
   const { policy, robot, task, promise } = values;
@@ -51,6 +55,7 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   for (const line of trust.lines) context.out.write(`${line}\n`);
   const to = dialText(address, port);
   context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);
+  const metrics = openMetrics(values.metrics, host, context);
   const rechecking = setInterval(() => host.recheck(), RECHECK_MS);
   await new Promise<void>((resolve) => {
     const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
@@ -59,9 +64,21 @@ export async function servePolicies(values: HostValues, context: CommandContext)
     });
   });
   clearInterval(rechecking);
+  metrics?.close();
   host.close();
   threads.close();
   context.exitWith(ExitCode.Done);
+}
+
+function openMetrics(
+  port: number | undefined,
+  host: GrpcHost,
+  context: CommandContext,
+): MetricsServer | undefined {
+  if (port === undefined) return undefined;
+  const server = serveMetrics(port, () => metricsText(host.counts()));
+  context.out.write(`metrics: ${server.url}\n`);
+  return server;
 }
 
 function listenAddress(text: string): LinkAddress {

@@ -2,6 +2,7 @@
 // table of joints with their units. A bad file is refused with every problem and its place.
 
 import type { Command } from "commander";
+import type { OnnxMapping } from "../contracts/onnx.ts";
 import type { JointProfile, RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { NS_PER_MS } from "../contracts/units.ts";
 import { loadProfile } from "../profile/load.ts";
@@ -19,7 +20,7 @@ Exit code: 0 usable, 2 not; every problem is printed as file:line:column: field:
 export function addProfileCommand(program: Command, context: CommandContext): void {
   const profile = program
     .command("profile")
-    .summary("check a robot, task or deployment file")
+    .summary("check a robot, task, deployment or policy file")
     .description("Looks at profiles without starting anything.");
   profile
     .command("check")
@@ -44,9 +45,24 @@ export function formatProfile(loaded: LoadedProfile): string {
       const head = `deployment ${name} (${path}): ${description}`;
       return `${head}\n  task ${task}, policy ${policy ?? "the task's"}\n${robotText(robot)}`;
     }
+    case "policy":
+      return policyText(loaded.policy);
     default:
       return loaded satisfies never;
   }
+}
+
+function policyText({ name, path, description, joints, inputs, output }: OnnxMapping): string {
+  const size = (shape: readonly number[]): string => shape.join(" x ");
+  const lines = [
+    `policy ${name} (${path}): ${description}`,
+    `  joints ${joints.join(", ")}`,
+    ...inputs.map((input) => `  input  ${input.name}, ${size(input.shape)}`),
+    `  output ${output.name}, ${size(output.shape)}: ${output.horizon} rows of ` +
+      `${ms(output.dtNs)}, ${output.space}`,
+    "ok",
+  ];
+  return lines.join("\n");
 }
 
 function taskText(task: TaskProfile): string {

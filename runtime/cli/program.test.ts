@@ -60,7 +60,7 @@ const bad: readonly (readonly [string, string])[] = [
   [
     "run --policy nope",
     `Cannot use --policy: expected one of ${policyNames}, ` +
-      'or a path to a .ts or .js file, found "nope"',
+      'or a path to a .ts, .js or .onnx file, found "nope"',
   ],
   ["run --policy ./nope.ts", 'Cannot use --policy: expected a file, found nothing at "./nope.ts"'],
   ["run --policy-latency 3", `Cannot read the policy latency: expected ${latencies}, found "3"`],

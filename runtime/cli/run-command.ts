@@ -2,7 +2,6 @@
 // and reports how it went. Everything that a person can get wrong is refused here, before anything
 // is started. With --json the last and only line of standard output is the report.
 
-import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
@@ -21,6 +20,7 @@ import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
 import { openpiPlan } from "./openpi-choice.ts";
+import { checkPolicyFile } from "./policy-file.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 import { writeJson } from "./json-out.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
@@ -207,17 +207,13 @@ async function checkPolicy(
     if (!isOpenpi(policy)) await checkRemote(policy, context);
     return;
   }
-  const { isPolicyPath } = await import("../policy/load-policy.ts");
-  if (isPolicyPath(policy)) {
-    if (existsSync(policy)) return;
-    throw new UsageError("--policy", "a file", `nothing at ${quoted(policy)}`);
-  }
+  if (await checkPolicyFile(policy)) return;
   const { policies } = await import("../policy/registry.ts");
   const names = policies.map(({ name }) => name);
   if (names.includes(policy)) return;
   const expected = oneOf(names, policy);
   if (values.policy !== undefined) {
-    const orPath = `${expected}, or a path to a .ts or .js file`;
+    const orPath = `${expected}, or a path to a .ts, .js or .onnx file`;
     throw new UsageError("--policy", orPath, quoted(policy));
   }
   const deployment = loadDeployment(profile);

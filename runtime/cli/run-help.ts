@@ -66,7 +66,7 @@ export function runHelp(listed: readonly ListedPolicy[]): string {
       row(name, `${description}; policy ${defaultPolicy}`),
     ),
     "",
-    "--policy, by name, or as a path to a .ts or .js file:",
+    "--policy, by name, or as a path to a .ts, .js or .onnx file:",
     ...listed.map(({ name, description }) => row(name, description)),
     "",
     "--fault KIND:SOURCE[=VALUE][@FROM[+FOR]][%P]: from FROM on, for FOR, P percent of samples.",

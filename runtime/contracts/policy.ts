@@ -5,7 +5,7 @@ import type { ActionSchema, ChunkView } from "./action.ts";
 import { assert } from "./assert.ts";
 import type { Evidence } from "./evidence.ts";
 import type { FieldView, StateView } from "./state.ts";
-import type { Instant } from "./units.ts";
+import type { Duration, Instant } from "./units.ts";
 
 /** At most this many chunks enter in one tick; more wait for the next. */
 export const CHUNKS_PER_TICK_MAX = 4;
@@ -40,6 +40,8 @@ export interface Policy {
   readonly name: string;
   /** What the columns of its chunks mean. Fixed for the life of the policy. */
   readonly schema: ActionSchema;
+  /** Rows of a chunk and their step; absent where they are the profile's. */
+  readonly plan?: { readonly horizon: number; readonly dtNs: Duration };
   /** True when it can choose among the hypotheses of a multi-hypothesis state. */
   readonly selectsMode: boolean;
   /** An episode begins: forget everything, number decisions with this allocator. */

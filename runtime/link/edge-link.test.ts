@@ -81,7 +81,7 @@ test("a request whose time is over frees the slot, and its late answer is refuse
   expect(world.link.isBusy).toBe(false);
   world.run(world.nowNs + 400e6);
   expect(chunks(world)).toEqual([]);
-  expect(world.session?.receipts.get("late_or_repeated")).toBe(1);
+  expect(world.session?.counts.receipts.get("late_or_repeated")).toBe(1);
   expect(world.link.times.delayNs).toBe(0 as never); // no estimate of what came too late
 });
 
@@ -199,7 +199,7 @@ test("an answer to a question that was never asked is nothing", () => {
   );
   world.run(world.nowNs + 10e6);
   expect(world.answers).toEqual([]);
-  expect(world.session?.receipts.get("never_asked")).toBe(1);
+  expect(world.session?.counts.receipts.get("never_asked")).toBe(1);
 });
 
 test("a new epoch tells the host before it asks", () => {

@@ -22,7 +22,9 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
-import { GARBAGE, policyHostService } from "./grpc-service.ts";
+import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
+import { HostTally } from "./host-counts.ts";
+import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
 import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from "./limits.ts";
@@ -71,6 +73,7 @@ export class GrpcHost {
   readonly #server: Server;
   readonly #options: GrpcHostOptions;
   readonly #streams = new Set<HostStream>();
+  readonly #tally = new HostTally();
   #facts: PolicyFacts | undefined;
 
   private constructor(options: GrpcHostOptions) {
@@ -91,6 +94,13 @@ export class GrpcHost {
       },
       run: (stream: Stream) => this.#run(stream),
     });
+    this.#server.addService(healthService, {
+      check: ({ request }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
+        const health = healthOf(request);
+        if (health !== undefined) answer(null, health);
+        else answer({ code: status.NOT_FOUND, details: "no such service here" });
+      },
+    });
   }
 
   /** Listens at `address` (`host:port`, port 0 for any). Rejects when it cannot. */
@@ -110,6 +120,11 @@ export class GrpcHost {
   /** Robots that are connected. */
   get edgeCount(): number {
     return this.#streams.size;
+  }
+
+  /** What has happened so far, by robot. */
+  counts(): ReadonlyMap<string, RobotCounts> {
+    return this.#tally.read(this.#streams);
   }
 
   /** Ends the sessions of robots that are not admitted any more. */
@@ -136,7 +151,9 @@ export class GrpcHost {
       made: (facts) => {
         this.#facts = facts;
       },
-      ended: () => this.#streams.delete(served),
+      ended: () => {
+        if (this.#streams.delete(served)) this.#tally.end(served);
+      },
     });
     this.#streams.add(served);
   }
@@ -166,6 +183,14 @@ class HostStream {
     stream.on("error", () => this.close());
     stream.on("cancelled", () => this.close());
     this.recheck();
+  }
+
+  /** Empty before its hello. */
+  get robot(): string {
+    return this.#session.robot;
+  }
+  get counts(): HostCounts {
+    return this.#session.counts;
   }
 
   /** Refuses a robot whose certificate is good and not wanted. */

@@ -23,6 +23,7 @@ import type {
   Refusal,
 } from "./generated/policy_pb.js";
 import { refusalOfHello } from "./handshake.ts";
+import { countWord, HostCounts } from "./host-counts.ts";
 import { PROTOCOL_VERSION } from "./limits.ts";
 
 export type HostOutput =
@@ -65,10 +66,7 @@ export class HostSession {
   #epoch = -1;
   #waiting: { readonly observation: Observation; readonly arrivedNs: Instant } | undefined;
   #acting: { readonly observation: Observation; readonly queueNs: number } | undefined;
-  /** Observations that a newer one replaced before their turn came. */
-  forgottenCount = 0;
-  /** What the edge said of our chunks, by word. */
-  readonly receipts = new Map<string, number>();
+  readonly counts = new HostCounts();
 
   constructor(runtimeVersions: Readonly<Record<string, string>>) {
     this.#versions = runtimeVersions;
@@ -96,10 +94,11 @@ export class HostSession {
         this.#reset(Number(message.value.epoch));
         return;
       case "observation":
+        this.counts.observationCount += 1;
         this.#observe(message.value, nowNs);
         return;
       case "receipt":
-        this.receipts.set(message.value.code, (this.receipts.get(message.value.code) ?? 0) + 1);
+        countWord(this.counts.receipts, message.value.code);
         return;
       case "refusal":
       case undefined:
@@ -140,6 +139,8 @@ export class HostSession {
     const acting = this.#acting;
     assert(acting !== undefined && this.#facts !== undefined, "one decision for one act");
     this.#acting = undefined;
+    if (decision === null) this.counts.idleCount += 1;
+    else this.counts.decided(decision.inferenceNs);
     const { observation, queueNs } = acting;
     if (Number(observation.epoch) === this.#epoch) {
       const { horizon, dtNs, startOffsetNs, rows, inferenceNs } = decision ?? NOTHING;
@@ -186,11 +187,11 @@ export class HostSession {
     const isOurs = observation.linkSession === this.#hello?.linkSession;
     const epoch = Number(observation.epoch);
     if (!isOurs || this.#facts === undefined || epoch < this.#epoch) {
-      this.forgottenCount += 1;
+      this.counts.forgottenCount += 1;
       return;
     }
     if (epoch > this.#epoch) this.#reset(epoch); // its reset was lost or comes later
-    if (this.#waiting !== undefined) this.forgottenCount += 1;
+    if (this.#waiting !== undefined) this.counts.forgottenCount += 1;
     this.#waiting = { observation, arrivedNs: nowNs };
     this.#next(nowNs);
   }
@@ -211,6 +212,7 @@ export class HostSession {
   }
 
   #end(refusal: Refusal): void {
+    countWord(this.counts.refusals, refusal.field);
     this.#send({ case: "refusal", value: refusal });
     this.#outputs.push({ kind: "end" });
   }

@@ -103,7 +103,7 @@ test("a chunk that is not as the handshake said is refused, told and counted", a
   expect(world.policy.statusText).toBe("the host's chunk was refused: not_finite");
   expect(world.policy.refusals.get("not_finite")).toBe(1);
   world.run(5);
-  expect(world.link.session?.receipts.get("not_finite")).toBe(1);
+  expect(world.link.session?.counts.receipts.get("not_finite")).toBe(1);
 });
 
 test("the buffer's verdict reaches the host, once", async () => {
@@ -113,7 +113,7 @@ test("the buffer's verdict reaches the host, once", async () => {
   world.policy.receipt(Evidence.Activated, 1, 1); // no verdict
   world.policy.receipt(Evidence.Accepted, 1, 7); // not of its chunk
   world.run(5);
-  expect([...(world.link.session?.receipts ?? [])]).toEqual([["accepted", 1]]);
+  expect([...(world.link.session?.counts.receipts ?? [])]).toEqual([["accepted", 1]]);
 });
 
 test("an observation tells the rows still to come and how long answers take", async () => {

@@ -7,9 +7,10 @@ import type { StateLayout } from "../contracts/state.ts";
 import { isRemote } from "../link/address.ts";
 import { ActionAdapter } from "./adapter.ts";
 import { policyContext } from "./context.ts";
+import type { PolicyContext } from "./context.ts";
 import { EnsemblePolicy } from "./ensemble.ts";
 import { LatencyModel, parseLatency } from "./latency.ts";
-import { loadPolicy } from "./load-policy.ts";
+import { isOnnxPath, loadPolicy } from "./load-policy.ts";
 import { PolicyRunner } from "./runner.ts";
 
 export type RunnerPlan = {
@@ -30,18 +31,19 @@ export type Surroundings = {
   readonly pictures: PictureReader | undefined;
   /** Opens a policy on another machine; absent where none can be used. */
   readonly openRemote?: (url: string) => Promise<Policy>;
+  /** Opens a policy from an ONNX file; absent where none can be used. */
+  readonly openOnnx?: (path: string, context: PolicyContext) => Promise<Policy>;
 };
 
 /** Throws PolicyError. */
 export async function makeRunner(
   plan: RunnerPlan,
   layout: StateLayout,
-  { pictures, openRemote }: Surroundings = { pictures: undefined },
+  surroundings: Surroundings = { pictures: undefined },
 ): Promise<PolicyRunner> {
   const { robot, task, seed, policyLatency } = plan;
-  const context = policyContext(robot, task, layout, pictures);
-  const opensRemote = openRemote !== undefined && isRemote(plan.policy);
-  const bare = await (opensRemote ? openRemote(plan.policy) : loadPolicy(plan.policy, context));
+  const context = policyContext(robot, task, layout, surroundings.pictures);
+  const bare = await openPolicy(plan.policy, context, surroundings);
   const { ensembleNs, interpolation } = robot.policy;
   const policy =
     ensembleNs === undefined ? bare : new EnsemblePolicy(bare, { ensembleNs, interpolation });
@@ -62,4 +64,14 @@ export async function makeRunner(
       LATENCY_STREAM + (seed % LATENCY_STREAM),
     ),
   });
+}
+
+function openPolicy(
+  named: string,
+  context: PolicyContext,
+  { openRemote, openOnnx }: Surroundings,
+): Promise<Policy> {
+  if (openRemote !== undefined && isRemote(named)) return openRemote(named);
+  if (openOnnx !== undefined && isOnnxPath(named)) return openOnnx(named, context);
+  return loadPolicy(named, context);
 }

@@ -4,6 +4,7 @@
 export type PolicyErrorCode =
   | "unknown_policy"
   | "bad_module"
+  | "bad_model"
   | "bad_latency"
   | "no_host"
   | "bad_schema"

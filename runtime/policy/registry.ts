@@ -91,9 +91,10 @@ export const policies: readonly PolicyEntry[] = [
 export function createPolicy(name: string, context: PolicyContext): Policy {
   const entry = policies.find((candidate) => candidate.name === name);
   if (entry !== undefined) return entry.create(context);
+  const names = policies.map((known) => known.name);
   throw new PolicyError("unknown_policy", `Cannot find policy "${name}"`, {
     place: "--policy",
-    expected: `${policies.map((known) => known.name).join(", ")}, or a path to a .ts or .js file`,
+    expected: `${names.join(", ")}, or a path to a .ts, .js or .onnx file`,
     found: `"${name}"`,
   });
 }

@@ -4,6 +4,7 @@
 
 import { dirname, isAbsolute, join } from "node:path";
 import { deepFreeze } from "../contracts/frozen.ts";
+import type { OnnxMapping, OnnxMisfit } from "../contracts/onnx.ts";
 import type { DeploymentProfile, RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { buildDeployment, buildPreset, buildRobot, buildTask } from "./build.ts";
 import type { DeploymentChoice } from "./build.ts";
@@ -11,6 +12,7 @@ import { builtinFiles, plainRobotNames, robotNames, taskNames } from "./builtin.
 import { checkDurations } from "./common-rules.ts";
 import { findProfile, isPath, readDisk } from "./files.ts";
 import type { ReadText, Source } from "./files.ts";
+import { buildOnnx, checkOnnx } from "./onnx-rules.ts";
 import { buildOpenpi, checkOpenpi } from "./openpi-rules.ts";
 import { oneOf, ProfileError } from "./problem.ts";
 import { checkModel, checkRobot } from "./robot-rules.ts";
@@ -22,7 +24,8 @@ import { Tree } from "./tree.ts";
 export type LoadedProfile =
   | { readonly kind: "robot"; readonly robot: RobotProfile }
   | { readonly kind: "task"; readonly task: TaskProfile }
-  | { readonly kind: "deployment"; readonly deployment: DeploymentProfile };
+  | { readonly kind: "deployment"; readonly deployment: DeploymentProfile }
+  | { readonly kind: "policy"; readonly policy: OnnxMapping };
 
 const robotFolders = ["profiles", "profiles/deployments"];
 const taskFolders = ["profiles/tasks"];
@@ -53,6 +56,25 @@ export function loadTask(nameOrPath: string, readText: ReadText = readDisk): Tas
   return deepFreeze(taskFrom(tree));
 }
 
+/** What an ONNX model means, from the YAML beside it. */
+export function loadOnnxMapping(path: string, readText: ReadText = readDisk): OnnxMapping {
+  const source = findProfile(path, [], [], readText);
+  const tree = new Tree(source.path, source.text);
+  kindOf(tree, ["policy"]);
+  return deepFreeze(policyFrom(tree));
+}
+
+/** The error of a mapping that does not fit its model, its robot or its task. */
+export function misfitError(
+  { path }: { readonly path: string },
+  misfits: readonly OnnxMisfit[],
+  readText: ReadText = readDisk,
+): ProfileError {
+  const tree = new Tree(path, readText(path) ?? "");
+  for (const { pointer, expected, found } of misfits) tree.report(pointer, expected, found);
+  return tree.error();
+}
+
 /** The error of a value that only others can judge, at its place in the file of a profile. */
 export function fieldError(
   { path }: { readonly path: string },
@@ -72,6 +94,7 @@ export function loadProfile(nameOrPath: string, readText: ReadText = readDisk): 
   const tree = new Tree(source.path, source.text);
   const kind = kindOf(tree, profileKinds);
   if (kind === "task") return deepFreeze({ kind, task: taskFrom(tree) });
+  if (kind === "policy") return deepFreeze({ kind, policy: policyFrom(tree) });
   if (kind === "robot") return deepFreeze({ kind, robot: robotFrom(tree, readText).robot });
   return deepFreeze({ kind, deployment: deploymentFrom(tree, readText) });
 }
@@ -88,6 +111,13 @@ function taskFrom(tree: Tree): TaskProfile {
   checkTask(tree);
   tree.throwProblems();
   return buildTask(tree);
+}
+
+function policyFrom(tree: Tree): OnnxMapping {
+  checkSchema(tree, "policy");
+  checkOnnx(tree);
+  tree.throwProblems();
+  return buildOnnx(tree);
 }
 
 /** The tree comes along because a deployment chooses among the presets in it. */

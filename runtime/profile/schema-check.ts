@@ -5,16 +5,22 @@
 import Ajv2020 from "ajv/dist/2020";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020";
 import deploymentSchema from "../../profiles/schema/deployment.schema.json" with { type: "json" };
+import policySchema from "../../profiles/schema/policy.schema.json" with { type: "json" };
 import robotSchema from "../../profiles/schema/robot.schema.json" with { type: "json" };
 import taskSchema from "../../profiles/schema/task.schema.json" with { type: "json" };
 import { nearest, oneOf, show } from "./problem.ts";
 import { escapePointer } from "./tree.ts";
 import type { Tree } from "./tree.ts";
 
-export const profileKinds = ["robot", "task", "deployment"] as const;
+export const profileKinds = ["robot", "task", "deployment", "policy"] as const;
 export type ProfileKind = (typeof profileKinds)[number];
 
-export const schemas = { robot: robotSchema, task: taskSchema, deployment: deploymentSchema };
+export const schemas = {
+  robot: robotSchema,
+  task: taskSchema,
+  deployment: deploymentSchema,
+  policy: policySchema,
+};
 const compiled = new Map<ProfileKind, ValidateFunction>();
 
 /** Notes in the tree whatever the schema of `kind` forbids. */

@@ -17,7 +17,8 @@ import type { Decision } from "../link/host-session.ts";
 import { HostPictures, writeState } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
 import { errorText } from "../policy/error-text.ts";
-import { loadPolicy } from "../policy/load-policy.ts";
+import { isOnnxPath, loadPolicy } from "../policy/load-policy.ts";
+import { openOnnx } from "./onnx-file.ts";
 import { layoutOf } from "./plan.ts";
 import { sessionOrigin, SystemClock } from "./system-clock.ts";
 
@@ -51,14 +52,14 @@ const layout = layoutOf({ robot, task });
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 const pictures = new HostPictures();
 const context = policyContext(robot, task, layout, pictures);
-const policy = await loadPolicy(name, context);
+const policy = await (isOnnxPath(name) ? openOnnx : loadPolicy)(name, context);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 let tick = 0;
 
 const tell = (message: FromHostPolicy): void => port.postMessage(message);
 
 function factsOf(): PolicyFacts {
-  const { schema } = policy;
+  const { schema, plan = robot.policy } = policy;
   return create(PolicyFactsSchema, {
     name: policy.name,
     actionSchema: {
@@ -70,8 +71,8 @@ function factsOf(): PolicyFacts {
       columns: [...schema.columns],
     },
     actionSchemaFingerprint: BigInt(schemaFingerprint(schema)),
-    horizon: robot.policy.horizon,
-    dtNs: BigInt(robot.policy.dtNs),
+    horizon: plan.horizon,
+    dtNs: BigInt(plan.dtNs),
     requiredFields: [...task.requires],
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),

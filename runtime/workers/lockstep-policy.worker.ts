@@ -17,6 +17,7 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textInto } from "./lockstep-plan.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { openOnnx } from "./onnx-file.ts";
 import { openRemote } from "./remote-policy.ts";
 import { attach, runWhenTold, tellPolicyName } from "./thread.ts";
 
@@ -33,6 +34,7 @@ const surroundings = { run: plan.run, layout, origin, pictures: undefined, isLoc
 const runner = await makeRunner(plan.run, layout, {
   pictures: undefined,
   openRemote: (url) => openRemote(url, surroundings),
+  openOnnx,
 });
 const askBell = new Bell(arena.words("ask-bell"));
 const answerBell = new Bell(arena.words("answer-bell"));

@@ -14,6 +14,7 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { layoutOf, PolicyStatusSlot } from "./plan.ts";
 import { WordStop } from "./ports.ts";
+import { openOnnx } from "./onnx-file.ts";
 import { openRemote } from "./remote-policy.ts";
 import { SlotPictures } from "./slot-pictures.ts";
 import { SystemClock } from "./system-clock.ts";
@@ -33,6 +34,7 @@ const surroundings = { run: plan.run, layout, origin: plan.origin, pictures, isL
 const runner = await makeRunner(plan.run, layout, {
   pictures,
   openRemote: (url) => openRemote(url, surroundings),
+  openOnnx,
 });
 const states = new LatestReader(arena.cell("state"));
 const status = new LatestWriter(arena.cell("policy-status"));

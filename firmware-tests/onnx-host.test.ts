@@ -1,0 +1,161 @@
+// A model from an ONNX file moves the simulated arm: behind the link on `holdfast host`, and in the
+// run's own policy thread. The oracle is the same formula as a policy file written here, which must
+// give the same run to the bit; a mapping or a model that is wrong never moves anything.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { onnxModel } from "../runtime/policy/onnx-author.ts";
+import { loadRobot } from "../runtime/profile/load.ts";
+import { HostProcess } from "./link-rig.ts";
+import { reportOf, runToEnd, Scratch } from "./process.ts";
+import type { RunJson } from "./process.ts";
+
+setDefaultTimeout(90_000);
+const scratch = new Scratch();
+afterAll(() => scratch[Symbol.dispose]());
+
+const names = loadRobot("so101").joints.map(({ name }) => name);
+const HORIZON = 8;
+const DT_MS = 40;
+/** Two joints walk from where they are commanded to be, the rest holds. */
+const offsets = Array.from({ length: HORIZON }, (_, row) => [
+  row * 0.008,
+  0,
+  row * -0.006,
+  0,
+  0,
+  0,
+]);
+
+const at = (name: string): string => join(scratch.folder, name);
+const yaml = `kind: policy
+schema_version: 1
+name: walk
+description: The command and what was learned to add to it.
+joints: [${names.join(", ")}]
+inputs:
+  - name: command
+    shape: [1, 6]
+    from: [command_rad]
+output:
+  name: actions
+  shape: [1, ${HORIZON}, 6]
+  space: joint_pos
+  dt_ms: ${DT_MS}
+`;
+
+const walk = (rows: readonly (readonly number[])[]): Uint8Array =>
+  onnxModel({
+    nodes: [{ op: "Add", inputs: ["command", "offset"], output: "actions" }],
+    constants: { offset: { shape: [1, HORIZON, 6], rows: rows.flat() } },
+    inputs: [{ name: "command", shape: [1, 6] }],
+    outputs: [{ name: "actions", shape: [1, HORIZON, 6] }],
+  });
+
+/** The same in words of ours, with the rounding of float32. */
+const oracle = `
+const offsets = ${JSON.stringify(offsets)};
+export function createPolicy(context) {
+  const writer = context.writer(context.jointPositions);
+  let allocator;
+  return {
+    name: "walk",
+    schema: writer.schema,
+    selectsMode: false,
+    plan: { horizon: ${HORIZON}, dtNs: ${DT_MS}e6 },
+    reset(_epoch, given) { allocator = given; },
+    async act(state) {
+      const values = writer.begin(state, allocator);
+      writer.chunk.record[4] = ${DT_MS}e6;
+      writer.chunk.record[5] = ${HORIZON};
+      for (const [row, added] of offsets.entries()) {
+        for (const [joint, each] of added.entries()) {
+          const command = Math.fround(state.command[joint]);
+          values[row * writer.width + joint] = Math.fround(command + Math.fround(each));
+        }
+      }
+      return writer.chunk;
+    },
+  };
+}
+`;
+
+beforeAll(async () => {
+  await Bun.write(at("walk.onnx"), walk(offsets));
+  await Bun.write(at("walk.yaml"), yaml);
+  await Bun.write(at("walk.ts"), oracle);
+  const [first = [], ...rest] = offsets;
+  await Bun.write(at("nan.onnx"), walk([[Number.NaN, ...first.slice(1)], ...rest]));
+  await Bun.write(at("nan.yaml"), yaml);
+  await Bun.write(at("bad.onnx"), walk(offsets));
+  await Bun.write(at("bad.yaml"), yaml.replace("dt_ms", "dt_s"));
+  await Bun.write(at("other.onnx"), walk(offsets));
+  await Bun.write(at("other.yaml"), yaml.replace("name: command", "name: order"));
+});
+
+const lockstep = ["run", "so101", "--json", "--time", "lockstep", "--task", "none"];
+
+async function run(policy: string): Promise<RunJson> {
+  return reportOf(
+    await runToEnd([...lockstep, "--duration", "2", "--policy", policy], { scratch }),
+  );
+}
+
+/** The run of a robot whose policy is on a host. */
+async function hosted(policy: string): Promise<RunJson> {
+  const host = await HostProcess.start(["--policy", policy]);
+  try {
+    return await run(`grpc://127.0.0.1:${host.port}`);
+  } finally {
+    await host.kill();
+  }
+}
+
+test("through a host, the arm does what the formula says, to the bit", async () => {
+  const report = await hosted(at("walk.onnx"));
+  const expected = await hosted(at("walk.ts"));
+  expect(report).toMatchObject({ failure: null, ticks: 400 });
+  expect(report.supervisor_path.at(-1)).toBe("RUNNING");
+  expect(report.evidence["accepted"]).toBeGreaterThan(30);
+  expect(report.trace_hash).toBe(expected.trace_hash);
+  expect(report.trace_hash).not.toBe((await hosted("hold")).trace_hash);
+});
+
+test("in the run's own policy thread too", async () => {
+  const report = await run(at("walk.onnx"));
+  const { supervisor_path, trace_hash } = await run(at("walk.ts"));
+  expect(report).toMatchObject({ failure: null, warnings: [], supervisor_path, trace_hash });
+  expect(report.supervisor_path.at(-1)).toBe("RUNNING");
+});
+
+test("a model whose answers are no numbers moves nothing", async () => {
+  const here = await run(at("nan.onnx"));
+  expect(here.evidence["accepted"]).toBeUndefined();
+  expect(here.evidence["rejected_not_finite"]).toBeGreaterThan(30);
+  expect((await hosted(at("nan.onnx"))).evidence["accepted"]).toBeUndefined();
+});
+
+test.each([
+  ["run", ["run", "--time", "lockstep", "--task", "none"]],
+  ["host", ["host", "--listen", "127.0.0.1:0"]],
+])(
+  "%s refuses a mapping that is wrong, with its place, before anything starts",
+  async (_, args) => {
+    const bad = await runToEnd([...args, "--policy", at("bad.onnx")], { scratch });
+    expect(bad.code).toBe(2);
+    expect(bad.stderr).toContain(`${at("bad.yaml")}:14:3: output.dt_s: expected a known key`);
+    const missing = await runToEnd([...args, "--policy", at("none.onnx")], { scratch });
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("expected a file")]);
+  },
+);
+
+test("a mapping that does not fit its model is refused by the run and by the host", async () => {
+  const words = "inputs[0].name: expected a name of the model: command, found order";
+  const ended = await runToEnd([...lockstep, "--policy", at("other.onnx")], { scratch });
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(words)]);
+  const host = await HostProcess.start(["--policy", at("other.onnx")]);
+  const remote = [...lockstep, "--policy", `grpc://127.0.0.1:${host.port}`];
+  const refused = await runToEnd(remote, { scratch });
+  await host.kill();
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(words)]);
+});
