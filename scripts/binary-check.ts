@@ -7,6 +7,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync }
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onnxModel } from "../runtime/policy/onnx-author.ts";
+import type { AuthoredModel } from "../runtime/policy/onnx-author.ts";
 import { buildTarget, buildTargets, BuildError } from "./build.ts";
 import { runCommand } from "./child-process.ts";
 import type { CommandResult } from "./child-process.ts";
@@ -39,6 +41,28 @@ export function createPolicy(context) {
     },
   };
 }
+`;
+
+/** Answers with the command that it is given. */
+const HOLD_MODEL: AuthoredModel = {
+  nodes: [{ op: "Identity", inputs: ["command"], output: "actions" }],
+  inputs: [{ name: "command", shape: [1, 6] }],
+  outputs: [{ name: "actions", shape: [1, 6] }],
+};
+const HOLD_MAPPING = `kind: policy
+schema_version: 1
+name: hold-model
+description: Holds what is commanded.
+joints: [shoulder_pan, shoulder_lift, elbow_flex, wrist_flex, wrist_roll, gripper]
+inputs:
+  - name: command
+    shape: [1, 6]
+    from: [command_rad]
+output:
+  name: actions
+  shape: [1, 6]
+  space: joint_pos
+  dt_ms: 200
 `;
 
 class CheckError extends Error {
@@ -146,6 +170,18 @@ const checks: readonly Check[] = [
       const args = ["run", "--time", "lockstep", "--json", "--duration", "1", "--policy", file];
       const line = (await place.run(args)).trimEnd().split("\n").at(-1) ?? "";
       must(line.includes('"supervisor_path":["RUNNING"]'), line);
+    },
+  },
+  {
+    name: "a model from an ONNX file decides, by the engine inside",
+    prove: async (place) => {
+      const file = join(place.folder, "hold.onnx");
+      writeFileSync(file, onnxModel(HOLD_MODEL));
+      writeFileSync(join(place.folder, "hold.yaml"), HOLD_MAPPING);
+      const args = ["run", "--task", "none", "--time", "lockstep", "--json", "--duration", "1"];
+      const line =
+        (await place.run([...args, "--policy", file])).trimEnd().split("\n").at(-1) ?? "";
+      must(/"accepted":\d/.test(line) && !line.includes("rejected"), line);
     },
   },
   { name: "a host and a robot pair, with certificates of their own making", prove: provePairing },
