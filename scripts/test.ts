@@ -34,6 +34,8 @@ const NOT_FOR_COVERAGE = [
   ...["estop-behaviour*", "estop-chip*", "estop-core*", "estop-e2e*", "estop-errors*"],
   ...["estop-fuzz*", "estop-late*", "estop-model*", "kill-matrix*", "scenarios/*"],
   ...["console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
+  ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
+  ...["pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */
 const CASE_MS_MAX = 60_000;

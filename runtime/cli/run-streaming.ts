@@ -43,7 +43,7 @@ const FLIGHT_TICKS = 400;
 const JPEG_QUALITY_PERCENT = 80;
 
 /** How long loading may go on once the end is asked for. */
-const LOAD_MS_PATIENCE = 500;
+const LOAD_MS_PATIENCE = 5_000;
 
 const LOADING = "loading physics and threads: this takes some seconds";
 
