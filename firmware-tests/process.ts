@@ -5,7 +5,7 @@
 // Nothing here waits for a length of time: a test waits for a text, a fact or the end. Only a
 // process that hangs is killed, which its signal then shows.
 
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { scanThreads } from "../hal/ffi/threads.ts";
@@ -145,6 +145,18 @@ export class ProgramRun {
     rmSync(join(root, "self"), { force: true });
     symlinkSync(`/proc/${this.pid}`, join(root, "self"));
     return this.#isOver ? [] : scanThreads(root);
+  }
+
+  /** Whether it has a file open now, as the kernel shows it. */
+  hasOpen(path: string): boolean {
+    const folder = `/proc/${this.pid}/fd`;
+    return readdirSync(folder).some((fd) => {
+      try {
+        return readlinkSync(`${folder}/${fd}`) === path;
+      } catch {
+        return false; // closed since it was listed
+      }
+    });
   }
 
   signal(name: NodeJS.Signals): void {

@@ -6,6 +6,7 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { CpuWake } from "../hal/cpu-wake.ts";
 import { undeclaredRealtime } from "../hal/ffi/threads.ts";
 import { fixturePolicies } from "./fixture-policies.ts";
 import { FROM_SOURCE, ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
@@ -77,6 +78,13 @@ function expectThreads(run: ProgramRun): void {
   expect(undeclaredRealtime(threads, Object.keys(declared))).toEqual([]);
 }
 
+/** Whether this machine lets a program keep its CPUs from idling. */
+function mayKeepAwake(): boolean {
+  const wake = new CpuWake();
+  wake.release();
+  return wake.grant.granted;
+}
+
 function expectCadence(report: RunJson): void {
   expect(report.supervisor_path[0]).toBe("STARTING");
   expect(report.supervisor_path).toContain("RUNNING");
@@ -96,6 +104,7 @@ describe("a run", () => {
     const url = await pageOf(run);
     await untilStatus(run, isMoving);
     expectThreads(run);
+    expect(run.hasOpen("/dev/cpu_dma_latency")).toBe(mayKeepAwake());
     expect(await (await fetch(url)).text()).toContain("<title>");
     const picture = await untilPicture(url);
     expect([...picture.subarray(0, 3)]).toEqual([0xff, 0xd8, 0xff]); // a JPEG begins so

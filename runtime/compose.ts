@@ -3,6 +3,7 @@
 // runs too: from anywhere else the path breaks in the compiled binary.
 
 import { Worker } from "node:worker_threads";
+import { CpuWake } from "../hal/cpu-wake.ts";
 import { lockMemory } from "../hal/ffi/scheduling.ts";
 import type { Grant } from "../hal/ffi/scheduling.ts";
 import type { OperatorCue } from "./contracts/mode.ts";
@@ -83,6 +84,7 @@ export class StreamingThreads {
   readonly #going = new Set<ThreadName>();
   readonly #note: (text: string) => void;
   #onEnd: (end: ThreadEnd) => void = () => undefined;
+  #wake: CpuWake | undefined;
   #stopping = false;
 
   /** `note` gets one line for a person whenever something is worth telling. */
@@ -118,6 +120,7 @@ export class StreamingThreads {
     const wanted = entries.filter((entry) => isWanted[entry.name]);
     for (const entry of wanted) await this.#spawn(entry.name, entry.slot, entry.url);
     const memoryLock = lockMemory();
+    this.#wake = new CpuWake();
     const realtime: { name: ThreadName; grant: Grant }[] = [];
     for (const entry of wanted) {
       const grant = await this.#go(entry.name);
@@ -136,6 +139,7 @@ export class StreamingThreads {
       if (this.#ready.has(name) && !this.#going.has(name)) await worker.terminate();
     }
     await Promise.race([Promise.all(this.#exits), after(STOP_MS_MAX)]);
+    this.#wake?.release();
     return [...this.#workers.keys()].filter((name) => !this.#ended.has(name));
   }
 

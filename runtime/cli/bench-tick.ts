@@ -4,6 +4,7 @@
 // A pair whose control was late itself is void and repeated; three voids in a row are no verdict.
 // Without cyclictest our side alone is reported and the comparison is skipped, with its remedy.
 
+import { CpuWake } from "../../hal/cpu-wake.ts";
 import { lockMemory, unlockMemory } from "../../hal/ffi/scheduling.ts";
 import type { Grant } from "../../hal/ffi/scheduling.ts";
 import { scanThreads, undeclaredRealtime } from "../../hal/ffi/threads.ts";
@@ -172,11 +173,13 @@ async function runOurs(options: BenchTickOptions, tickCount: number): Promise<Ou
   const mail = mailbox(thread);
   await mail("ready");
   const memoryLock = lockMemory();
+  const wake = new CpuWake(); // cyclictest does the same
   thread.postMessage("go");
   const { realtime } = await mail("running");
   await Bun.sleep(options.runNs / 2 / NS_PER_MS); // by then every compiler thread has been made
   const undeclared = undeclaredRealtime(scanThreads(), [THREAD_NAME]);
   const { lateNs, missedCount } = await mail("done");
+  wake.release();
   if (memoryLock.granted) unlockMemory();
   return {
     figures: wakeFigures(lateNs),

@@ -83,6 +83,7 @@ const checks: readonly Check[] = [
   { name: "isolated cores", judge: judgeIsolated },
   { name: "CPU instructions", judge: judgeInstructions },
   { name: "frequency governor", judge: judgeGovernor },
+  { name: "CPU idle", judge: judgeIdle },
   { name: "kernel preemption", judge: judgePreemption },
   { name: "clock source", judge: judgeClocksource },
   { name: "swap", judge: judgeSwap },
@@ -207,6 +208,20 @@ function judgeGovernor({ sysRoot }: DoctorContext) {
   return warn(
     `${names}: a clock that rises late delays the tick`,
     `echo performance | sudo tee ${files}`,
+  );
+}
+
+function judgeIdle({ devRoot }: DoctorContext) {
+  const path = join(devRoot, "cpu_dma_latency");
+  if (isUsable(path)) return ok("a run may keep the CPUs from idling");
+  const rule = 'KERNEL=="cpu_dma_latency", GROUP="dialout", MODE="0660"';
+  return warn(
+    "a run may not keep the CPUs from idling: each tick wakes later by what leaving idle takes",
+    [
+      `echo '${rule}' |`,
+      "  sudo tee /etc/udev/rules.d/90-holdfast.rules && sudo udevadm trigger",
+      "# in a container: --device /dev/cpu_dma_latency",
+    ].join("\n"),
   );
 }
 
