@@ -1,6 +1,6 @@
-// CpuWake: while it is held, the kernel lets no CPU into an idle state that takes time to leave, so a
-// thread that sleeps until its tick wakes as early as the timer fires. The kernel forgets the wish
-// when the file is closed, however the process ends (its Documentation/power/pm_qos_interface).
+// CpuWake: while it is held, the kernel lets no CPU into an idle state that takes time to leave, so
+// a thread that sleeps until its tick wakes as early as the timer fires. The kernel forgets the
+// wish when the file is closed, however the process ends (its power/pm_qos_interface).
 //
 // It costs power: a CPU with nothing to do polls. So it is held from the first tick to the last.
 

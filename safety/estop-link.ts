@@ -179,14 +179,6 @@ export class EstopLink {
     return 1 << (hasPower ? Fault.EstopStop : Fault.EstopOpen);
   }
 
-  /** The chip has taken the goodbye, or can't hear it. */
-  get hasLeft(): boolean {
-    const { problem } = this;
-    const isDeaf = problem === EstopProblem.Silent || problem === EstopProblem.Gone;
-    if (isDeaf || this.statusCount === 0) return true;
-    return this.status.mode === EstopMode.Disarmed || this.status.mode === EstopMode.Tripped;
-  }
-
   /** From now on each answer says goodbye: the outputs open and it is no fault. */
   leave(): void {
     this.#leaving = true;

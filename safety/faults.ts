@@ -122,6 +122,9 @@ export function faultMask(holds: (row: FaultRow) => boolean): number {
   return mask;
 }
 
+/** The actuators have no power: nothing is held up. */
+export const powerlessMask: number = (1 << Fault.EstopOpen) | (1 << Fault.EstopNotArmed);
+
 /** Latched, these say that the robot doesn't obey: where a cut is safe, the e-stop is asked. */
 export const disobedienceMask: number = faultMask(({ fault }) =>
   [

@@ -11,7 +11,7 @@ import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
 import { commandVec } from "../runtime/contracts/units.ts";
 import type { CommandVec } from "../runtime/contracts/units.ts";
-import { Fault, faultMask } from "./faults.ts";
+import { Fault, faultMask, powerlessMask } from "./faults.ts";
 import type { JointLimits } from "./limits.ts";
 import type { MotionLimiter } from "./motion-limiter.ts";
 
@@ -26,8 +26,6 @@ const refusingMask =
   faultMask((row) => row.motion === "none" && row.subject === "robot") & ~stopBit;
 /** Faults during which it waits. */
 const pausingMask = faultMask((row) => row.motion === "none" && row.subject === "host");
-/** There is no power: nothing is held up, and nothing can be laid down. */
-const powerlessMask = (1 << Fault.EstopOpen) | (1 << Fault.EstopNotArmed);
 
 export class Parking {
   readonly #canPark: boolean;
@@ -96,7 +94,7 @@ export class Parking {
   heed(faults: number): void {
     if ((faults & refusingMask) !== 0) this.#isBlocked = true;
     this.#isPaused = (faults & pausingMask) !== 0;
-    if ((faults & powerlessMask) !== 0) this.hurry();
+    if ((faults & powerlessMask) !== 0) this.hurry(); // nothing can be laid down
   }
 
   /** A tick has passed, also one of the first brake. */

@@ -13,7 +13,7 @@ import { TickSignature } from "../runtime/contracts/tick-signature.ts";
 import { NS_PER_MS } from "../runtime/contracts/units.ts";
 import type { Instant } from "../runtime/contracts/units.ts";
 import { countsAtRest, disobedienceMask, FAULT_COUNT, Fault, faultMask } from "./faults.ts";
-import { faultOfReason, faultRows } from "./faults.ts";
+import { faultOfReason, faultRows, powerlessMask } from "./faults.ts";
 import type { FaultRow } from "./faults.ts";
 import { CUE_COUNT, Cue, nextMode } from "./supervisor-table.ts";
 
@@ -52,8 +52,6 @@ const allMask = faultMask(() => true);
 const lostMask = (1 << Fault.Suspended) | (1 << Fault.ControlAway);
 const worldBit = 1 << Fault.WorldLate;
 const estopBit = 1 << Fault.EstopOpen;
-/** The actuators have no power. */
-const powerlessMask = estopBit | (1 << Fault.EstopNotArmed);
 
 function persistNsOf(row: FaultRow, profile: RobotProfile): number {
   switch (row.persist) {

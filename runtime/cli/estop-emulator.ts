@@ -4,7 +4,7 @@
 
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { EmulatorReady } from "../../drivers/estop/emulator.ts";
@@ -51,6 +51,7 @@ export class EstopEmulator {
       return new EstopEmulator(child, await readyOf(child));
     } catch (error) {
       child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
       throw error;
     } finally {
       child.unref();

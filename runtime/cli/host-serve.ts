@@ -10,6 +10,7 @@ import type { LinkAddress } from "../link/address.ts";
 import { GrpcHost } from "../link/grpc-host.ts";
 import { Mischief } from "../link/mischief.ts";
 import type { GrpcHostOptions } from "../link/grpc-host.ts";
+import { PairingError } from "../link/pair-error.ts";
 import { needIdentity } from "../link/pair-rules.ts";
 import { PairStore } from "../link/pair-store.ts";
 import { certificateFingerprint } from "../link/tls-certificates.ts";
@@ -40,7 +41,7 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   const { policy, robot, task, promise } = values;
   const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
   const threads = new HostPolicyThreads();
-  const trust = trustFor(address, context);
+  const trust = trustFor(address, context, note);
   const { host, port } = await open(address, {
     credentials: trust.credentials,
     ...(trust.admits !== undefined && { admits: trust.admits }),
@@ -94,18 +95,40 @@ type Trust = Pick<GrpcHostOptions, "credentials" | "admits"> & {
 };
 
 /** Plain on this machine alone; certificates on both sides anywhere else. */
-function trustFor(address: LinkAddress, { user }: CommandContext): Trust {
+function trustFor(
+  address: LinkAddress,
+  { user }: CommandContext,
+  note: (text: string) => void,
+): Trust {
   if (address.isLoopback) return { credentials: ServerCredentials.createInsecure(), lines: [] };
   const store = new PairStore(stateFolder(user.environment));
   const identity = needIdentity(store, address.target, wallTimeMs());
   const names = store.robots().filter(({ isRevoked }) => !isRevoked);
   return {
     credentials: new HostCredentials(identity),
-    admits: (fingerprint) => store.admits(fingerprint),
+    admits: admitsOf(store, note),
     lines: [
       `its key: ${certificateFingerprint(identity.host.certificate)}`,
       `paired robots: ${names.map(({ name }) => name).join(", ")}`,
     ],
+  };
+}
+
+/** Admits nobody while a file of the pairings can't be read, and says so once. */
+function admitsOf(
+  store: PairStore,
+  note: (text: string) => void,
+): (fingerprint: string) => boolean {
+  let told = "";
+  return (fingerprint) => {
+    try {
+      return store.admits(fingerprint);
+    } catch (error) {
+      if (!(error instanceof PairingError)) throw error;
+      if (error.message !== told) note(error.message);
+      told = error.message;
+      return false;
+    }
   };
 }
 

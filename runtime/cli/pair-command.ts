@@ -60,7 +60,9 @@ export function addPairCommand(program: Command, context: CommandContext): void 
     });
   pair
     .command("revoke")
-    .description("Ends the trust in a robot at once, in a host from the next connection on.")
+    .description(
+      "Ends the trust in a robot within a second, in a host from the next connection on.",
+    )
     .argument("<NAME>", "as pair list shows it")
     .action(async (name: string) => {
       const { revokePair } = await import("./pair-list.ts");

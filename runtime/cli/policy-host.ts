@@ -75,19 +75,25 @@ export class HostPolicyThreads {
     for (const thread of this.#idle.values()) thread.end();
   }
 
-  /** One of a kind is kept; a second robot of the same kind loads anew. */
+  /** One of a kind is kept; a second robot of the same kind loads anew, and so one that hung. */
   #keep(key: string, thread: PolicyThread): void {
     if (thread.isOver) return;
-    if (this.#idle.has(key)) thread.end();
+    if (thread.isHung || this.#idle.has(key)) thread.end();
     else this.#idle.set(key, thread);
   }
 }
+
+/** An answer that takes so long may never come. */
+const HUNG_MS = 10_000;
 
 class PolicyThread {
   readonly #thread: HostPolicyThread;
   #facts: PolicyFacts | undefined;
   #isReady = false;
   isOver = false;
+  /** It has owed an answer for longer than any policy may take. */
+  isHung = false;
+  #patience: NodeJS.Timeout | undefined;
   /** Acts asked and not answered; those of a robot that left are answered to nobody. */
   #oweCount = 0;
   #dropCount = 0;
@@ -112,6 +118,9 @@ class PolicyThread {
       reset: (epoch) => this.#thread.post({ kind: "reset", epoch }),
       act: (observation) => {
         this.#oweCount += 1;
+        this.#patience ??= setTimeout(() => {
+          this.isHung = true;
+        }, HUNG_MS).unref();
         this.#thread.post({ kind: "act", observation });
       },
       close: () => {
@@ -150,6 +159,9 @@ class PolicyThread {
         return;
       case "decided":
         this.#oweCount -= 1;
+        clearTimeout(this.#patience);
+        this.#patience = undefined;
+        this.isHung = false;
         if (this.#dropCount > 0) this.#dropCount -= 1;
         else this.#events?.decided(message.decision);
         return;

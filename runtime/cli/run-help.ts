@@ -51,7 +51,8 @@ without power is parked: slowly to its rest pose, then it lets go, within 5 s. A
 signal lets go at once, and what it holds up falls; a third leaves at once. In lockstep --duration
 ends without either.
 
-Exit code: 0 ended as asked, 1 latched fault or lost thread, 2 bad input.`;
+Exit code: 0 ended as asked, 1 latched fault, lost thread or ended while it loaded,
+2 bad input, 130 left at once.`;
 
 export function runHelp(listed: readonly ListedPolicy[]): string {
   const robots = robotNames.map((name) => loadDeployment(name));
@@ -59,7 +60,7 @@ export function runHelp(listed: readonly ListedPolicy[]): string {
   return [
     "",
     "PROFILE, by name, or as a path with a slash or ending in .yaml:",
-    ...robots.map(({ name, description, task }) => row(name, `${description}; task ${task}`)),
+    ...robots.map(({ name, description, task }) => row(name, `${description}; task ${task}`, 25)),
     "",
     "--task, by name or path:",
     ...tasks.map(({ name, description, defaultPolicy }) =>

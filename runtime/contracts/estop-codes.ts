@@ -171,7 +171,3 @@ export const EstopOutput = {
 
 /** Bits of the status field `build`. */
 export const EstopBuild = { ResetFromLink: 1, Keyed: 2, ChainFitted: 4, All: 7 } as const;
-
-/** The fail count from which the outputs are open, and the one at which they stay so. */
-export const ESTOP_FAIL_COUNT_OFF = 5;
-export const ESTOP_FAIL_COUNT_LATCHED = 8;

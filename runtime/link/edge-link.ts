@@ -115,11 +115,6 @@ export class EdgeLink {
   get isBusy(): boolean {
     return this.#request !== undefined;
   }
-  /** When `step` has something to do at the latest. */
-  get dueNs(): Instant {
-    const requestNs = this.#request?.endNs ?? NEVER;
-    return instant(Math.min(this.#phaseDueNs, this.#silenceDueNs, this.#pingDueNs, requestNs));
-  }
 
   start(nowNs: Instant): void {
     assert(this.#phase === "idle", "a link is started once");

@@ -117,11 +117,6 @@ export class GrpcHost {
     });
   }
 
-  /** Robots that are connected. */
-  get edgeCount(): number {
-    return this.#streams.size;
-  }
-
   /** What has happened so far, by robot. */
   counts(): ReadonlyMap<string, RobotCounts> {
     return this.#tally.read(this.#streams);
@@ -156,6 +151,7 @@ export class GrpcHost {
       },
     });
     this.#streams.add(served);
+    served.recheck();
   }
 }
 
@@ -182,7 +178,6 @@ class HostStream {
     stream.on("end", () => this.close());
     stream.on("error", () => this.close());
     stream.on("cancelled", () => this.close());
-    this.recheck();
   }
 
   /** Empty before its hello. */

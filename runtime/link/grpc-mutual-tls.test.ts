@@ -237,6 +237,12 @@ test("a host refuses a robot that is revoked, at once and at its next session", 
       remedy: again,
     });
   }
+  // Both are counted, the one that never said its name too, and neither is connected.
+  const robots = [...served.host.counts().values()];
+  const refusals = robots.map(({ counts }) => counts.refusals.get("certificate") ?? 0);
+  expect(robots.length).toBe(2);
+  expect(Math.min(...refusals)).toBeGreaterThan(0);
+  expect(robots.map(({ connectedCount }) => connectedCount)).toEqual([0, 0]);
 });
 
 test("a revoked robot may not even ask what the host is", async () => {

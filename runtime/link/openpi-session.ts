@@ -47,7 +47,6 @@ export class OpenpiSession {
   #connection = 0;
   #trouble = "not connected yet";
   #metadata: string | undefined;
-  #isOther = false;
   #requestId = 0;
   #request: { readonly id: number; readonly endNs: Instant } | undefined;
   #backoffNs = BACKOFF_NS_MIN;
@@ -71,16 +70,8 @@ export class OpenpiSession {
   get trouble(): string {
     return this.#trouble;
   }
-  /** The server came back as another one: only a new run may use it. */
-  get isOther(): boolean {
-    return this.#isOther;
-  }
   get isBusy(): boolean {
     return this.#request !== undefined;
-  }
-  /** When `step` has something to do at the latest. */
-  get dueNs(): Instant {
-    return instant(Math.min(this.#phaseDueNs, this.#request?.endNs ?? NEVER));
   }
 
   start(nowNs: Instant): void {
@@ -178,8 +169,7 @@ export class OpenpiSession {
     }
     const bytes = Buffer.from(frame).toString("base64");
     this.#metadata ??= bytes;
-    this.#isOther = this.#metadata !== bytes;
-    if (this.#isOther) {
+    if (this.#metadata !== bytes) {
       this.#backoffNs = BACKOFF_NS_MAX; // only a person mends it
       this.#hangUp(
         happened("the server came back with other metadata: end this run, start anew"),

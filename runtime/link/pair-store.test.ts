@@ -60,6 +60,17 @@ test("two who make an authority at the same time end with the same one", async (
   expect(store.identity()).toEqual(one);
 });
 
+test("nothing is left beside a file, whoever came first", async () => {
+  const slow = async () => {
+    await store.needIdentity(makeIdentity);
+    return makeIdentity();
+  };
+  await store.needIdentity(slow);
+  store.putHost(gpu);
+  expect(readdirSync(path("host"))).toEqual(["identity.json"]);
+  expect(readdirSync(path("robot/hosts"))).toEqual(["gpu.lan.json"]);
+});
+
 test("a key that others can read is not used", async () => {
   await store.needIdentity(makeIdentity);
   chmodSync(path("host/identity.json"), 0o640);

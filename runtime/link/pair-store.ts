@@ -14,7 +14,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { PairingError } from "./pair-error.ts";
@@ -175,15 +175,26 @@ function writeWhole(path: string, value: object, place = renameSync): void {
   const beside = join(folder, `.new-${process.pid}`);
   try {
     mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-    const file = openSync(beside, "w", FILE_MODE);
-    writeSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
-    fsyncSync(file);
-    closeSync(file);
-    place(beside, path);
-    rmSync(beside, { force: true });
+    try {
+      writeThrough(beside, `${JSON.stringify(value, undefined, 2)}\n`);
+      place(beside, path);
+    } finally {
+      rmSync(beside, { force: true }); // it holds keys
+    }
   } catch (cause) {
     if (codeOf(cause) === "EEXIST") return;
     throw unusable(path, "a file to write", codeOf(cause), cause);
+  }
+}
+
+/** Writes all of a file, down to the disk. */
+function writeThrough(path: string, text: string): void {
+  const file = openSync(path, "w", FILE_MODE);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 
