@@ -1,11 +1,13 @@
 // `holdfast host --metrics PORT` with real processes: what a streaming run did is in the counts,
 // and only who asks as Prometheus does gets them.
 
-import { afterAll, expect, test } from "bun:test";
-import { HostProcess } from "./link-rig.ts";
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { freePort, HostProcess, killHosts } from "./link-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 
-const PORT = 28_396;
+afterEach(killHosts);
+
+const PORT = freePort();
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 

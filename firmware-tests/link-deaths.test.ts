@@ -6,14 +6,16 @@
 // Lengths of wall time are printed, and judged less what the machine itself was away; the exact
 // bounds are proved in virtual time by `runtime/link/edge-link.test.ts`.
 
-import { expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import type { Server } from "node:net";
 import { Mode, OperatorCue } from "../runtime/contracts/mode.ts";
 import { FAIR } from "../runtime/link/grpc-fault-proxy.ts";
 import type { LineWeather } from "../runtime/link/grpc-fault-proxy.ts";
 import { isLong, noteFigure } from "./figures.ts";
-import { HostProcess, LinkRig, staleMotion, WINDOW_NS } from "./link-rig.ts";
+import { HostProcess, LinkRig, WINDOW_NS, killHosts, staleMotion } from "./link-rig.ts";
+
+afterEach(killHosts);
 
 const RUNS = isLong ? 20 : 3;
 const DETECT_MS_MAX = 750;
@@ -89,6 +91,7 @@ test.each(deaths)(
 
       const accepted = rig.acceptedCount;
       await death.revive(world);
+      await rig.until(() => true, PATIENCE_MS); // a tick: coming back is no time away
       rig.awayNs = 0;
       const backNs = rig.nowNs;
       const freshNs = await rig.until(() => rig.acceptedCount > accepted, PATIENCE_MS);
@@ -145,11 +148,24 @@ test("a half-closed line is lost and made anew", async () => {
   await endWorld(world);
 });
 
-const lies = ["epoch", "session", "order", "schema", "long", "wide", "nan", "huge", "garbage"];
+/** What a host says wrongly, and what the robot's side tells of it. */
+const lies = [
+  ["epoch", "refused: wrong_epoch"],
+  ["session", "no answer in time"],
+  ["order", "no answer in time"],
+  ["schema", "refused: wrong_schema"],
+  ["long", "refused: wrong_horizon"],
+  ["wide", "refused: wrong_width"],
+  ["nan", "refused: not_finite"],
+  ["huge", "RESOURCE_EXHAUSTED"],
+  ["garbage", "INTERNAL"],
+] as const;
 
-test.each(lies)("a host whose answers are wrong (%s) moves nothing", async (lie) => {
+test.each(lies)("a host whose answers are wrong (%s) moves nothing", async (lie, told) => {
   const world = await startedWorld(["--policy", "sine", "--lie", lie]);
   const { rig } = world;
+  const isTold = (): boolean => rig.policy.statusText.includes(told);
+  expect(await rig.until(isTold, PATIENCE_MS)).not.toBeNaN();
   await rig.run(1_000);
   expect(rig.motionCount).toBe(0);
   expect(rig.acceptedCount).toBe(0);
@@ -167,6 +183,8 @@ test("a host that answers twice moves the robot once each", async () => {
 test("answers later than their window move nothing", async () => {
   const world = await startedWorld(["--policy", "sine", "--latency", "500ms"]);
   const { rig } = world;
+  const isLate = (): boolean => rig.policy.statusText.includes("no answer in time");
+  expect(await rig.until(isLate, PATIENCE_MS)).not.toBeNaN();
   await rig.run(1_500);
   expect(rig.motionCount).toBe(0);
   await endWorld(world);

@@ -3,14 +3,16 @@
 // real host in a process of its own as a figure, held to how long the machine was away itself.
 // The same over a link in virtual time: `scenarios/link-delays.test.ts`.
 
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
 import { Mode } from "../runtime/contracts/mode.ts";
 import { loadRobot } from "../runtime/profile/load.ts";
 import { isLong, noteFigure } from "./figures.ts";
-import { HostProcess, LinkRig } from "./link-rig.ts";
+import { HostProcess, LinkRig, killHosts } from "./link-rig.ts";
 import { lockstepRun } from "./lockstep-run.ts";
 import { Scratch } from "./process.ts";
 import { writeSlowRows } from "./slow-rows.ts";
+
+afterEach(killHosts);
 
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());

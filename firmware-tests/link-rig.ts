@@ -32,6 +32,21 @@ const so101 = loadRobot("so101");
 const none = loadTask("none");
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 
+/** A TCP port of this machine: one that the kernel gave out a moment ago. */
+export function freePort(): number {
+  const socket = { data: () => undefined };
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket });
+  probe.stop(true);
+  return probe.port;
+}
+
+const hosts = new Set<HostProcess>();
+
+/** For `afterEach`: a case that failed leaves no host running that loads the next one's machine. */
+export async function killHosts(): Promise<void> {
+  await Promise.all([...hosts].map((host) => host.kill()));
+}
+
 /** A policy host as a process of its own, on any free port. */
 export class HostProcess {
   readonly port: number;
@@ -40,6 +55,7 @@ export class HostProcess {
   private constructor(child: Subprocess<"ignore", "pipe", "ignore">, port: number) {
     this.child = child;
     this.port = port;
+    hosts.add(this);
   }
 
   static async start(args: readonly string[], port = 0): Promise<HostProcess> {
@@ -61,6 +77,7 @@ export class HostProcess {
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     this.child.kill(signal);
     await this.child.exited;
+    hosts.delete(this);
   }
 }
 

@@ -2,13 +2,15 @@
 // run's own policy thread. The oracle is the same formula as a policy file written here, which must
 // give the same run to the bit; a mapping or a model that is wrong never moves anything.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { onnxModel } from "../runtime/policy/onnx-author.ts";
 import { loadRobot } from "../runtime/profile/load.ts";
-import { HostProcess } from "./link-rig.ts";
+import { freePort, HostProcess, killHosts } from "./link-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 import type { RunJson } from "./process.ts";
+
+afterEach(killHosts);
 
 setDefaultTimeout(90_000);
 const scratch = new Scratch();
@@ -132,7 +134,14 @@ test("a model whose answers are no numbers moves nothing", async () => {
   const here = await run(at("nan.onnx"));
   expect(here.evidence["accepted"]).toBeUndefined();
   expect(here.evidence["rejected_not_finite"]).toBeGreaterThan(30);
-  expect((await hosted(at("nan.onnx"))).evidence["accepted"]).toBeUndefined();
+  const port = freePort();
+  const host = await HostProcess.start(["--policy", at("nan.onnx"), "--metrics", `${port}`]);
+  const there = await run(`grpc://127.0.0.1:${host.port}`);
+  expect([there.ticks, there.evidence["accepted"]]).toEqual([400, undefined]);
+  const counts = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const [, refused = "0"] =
+    /receipts_total{robot="so101",word="not_finite"} (\d+)/.exec(counts) ?? [];
+  expect(Number(refused)).toBeGreaterThan(30); // it was asked, and did answer
 });
 
 test.each([

@@ -2,10 +2,12 @@
 // in its own thread and on a host behind the link. What it must see is drawn by the camera thread,
 // crosses by a slot of the arena, and is transformed where it is used.
 
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { fixturePolicies } from "./fixture-policies.ts";
-import { HostProcess } from "./link-rig.ts";
+import { HostProcess, killHosts } from "./link-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
+
+afterEach(killHosts);
 
 setDefaultTimeout(90_000);
 const scratch = new Scratch();

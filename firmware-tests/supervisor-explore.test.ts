@@ -41,6 +41,7 @@ const worlds: readonly World[] = [
   { ...ok, raises: [Fault.MainSlow] },
   { ...ok, raises: [Fault.DriverLost] },
   { ...ok, raises: [Fault.ControlAway] },
+  { ...ok, raises: [Fault.EstopOpen] },
   { ...ok, reason: Reason.StaleState, gate: 1 << Fault.WorldLate },
 ];
 const { Stop, Reset, Start } = OperatorCue;
@@ -113,6 +114,8 @@ function judge(supervisor: Supervisor, input: number, before: number, ledger: Le
   rule(!stopRequested || !moves(mode), "moves while a stop stands");
   const { raises, gate } = worlds[Math.floor(input / acts.length)]!;
   rule(!raises.includes(Fault.ControlAway) || !moves(mode), "moves after the world was lost");
+  const isOpen = raises.includes(Fault.EstopOpen);
+  rule(!isOpen || mode === Mode.FaultLatched, "does not latch while the e-stop is open");
   const isLate = (gate & (1 << Fault.WorldLate)) !== 0;
   rule(!isLate || !allowsMotion, "allows motion in a late world");
   const isStopped = acts[input % acts.length]!.includes(Stop);
@@ -125,13 +128,13 @@ function judge(supervisor: Supervisor, input: number, before: number, ledger: Le
   return broken;
 }
 
-/** Every change of mode of the table. An e-stop is not raised yet; a relapse follows a stop. */
+/** Every change of mode of the table. A relapse follows a stop. */
 function changesOfTable(): string[] {
   const changes = new Set<string>();
   for (const from of Object.values(Mode)) {
     for (const cue of Object.values(Cue)) {
       const to = nextMode[from * CUE_COUNT + cue]!;
-      const isRaised = cue !== Cue.EstopOpen && (cue !== Cue.Relapse || from === Mode.SafeStop);
+      const isRaised = cue !== Cue.Relapse || from === Mode.SafeStop;
       if (isRaised && to !== from) changes.add(`${modeNames[from]} ${modeNames[to]}`);
     }
   }
