@@ -66,9 +66,13 @@ class Ledger {
   owesReset = false;
   owesStart = true;
   driverLost = false;
+  /** Nothing but a missing decision since the start, which has a patience of its own. */
+  awaitsFirst = false;
 
   /** Notes a step's inputs, once the supervisor has made the step. */
-  note(input: number, before: number, after: number): void {
+  note(input: number, before: number, { activeFaults, mode: after, started }: Supervisor): void {
+    const isMissing = (activeFaults & (1 << Fault.NoAction)) !== 0;
+    this.awaitsFirst = started || (this.awaitsFirst && isMissing);
     const act = acts[input % acts.length]!;
     this.driverLost ||= worlds[Math.floor(input / acts.length)]!.raises.includes(Fault.DriverLost);
     const stands = before === Mode.SafeStop || before === Mode.FaultLatched;
@@ -99,7 +103,7 @@ function step(supervisor: Supervisor, input: number, tick: number): void {
 function keyOf(supervisor: Supervisor, ledger: Ledger): string {
   const timers = timed.map((fault) => Math.min(supervisor.heldNs(fault), TIMER_NS_MAX));
   const { activeFaults, mode, relapses, remembersStart } = supervisor;
-  const owed = [ledger.owesReset, ledger.owesStart, ledger.driverLost];
+  const owed = [ledger.owesReset, ledger.owesStart, ledger.driverLost, ledger.awaitsFirst];
   return [mode, activeFaults, Math.min(relapses, 3), remembersStart, ...owed, ...timers].join();
 }
 
@@ -156,12 +160,12 @@ test("no run of inputs breaks a rule, and every change of the table is met", () 
         for (const [tick, past] of run.entries()) {
           const before = supervisor.mode;
           step(supervisor, past, tick);
-          ledger.note(past, before, supervisor.mode);
+          ledger.note(past, before, supervisor);
         }
         const before = supervisor.mode;
         const walked = supervisor.pathLength;
         step(supervisor, input, run.length);
-        ledger.note(input, before, supervisor.mode);
+        ledger.note(input, before, supervisor);
         const broken = judge(supervisor, input, before, ledger);
         if (broken.length > 0)
           throw new Error(`${broken.join(", ")}: ${[...run, input].join(" ")}`);

@@ -137,7 +137,7 @@ test("a start while running is no second start", () => {
 });
 
 test("at rest a missing decision is no fault, and a dead policy stops the robot again", () => {
-  const rig = new SupervisorRig().running().last(500, Reason.NoAction);
+  const rig = new SupervisorRig().following().last(500, Reason.NoAction);
   expect(rig.last(5_000, Reason.NoAction).mode).toBe("SAFE_STOP");
   expect(rig.cue(OperatorCue.Reset).step(Reason.NoAction).mode).toBe("RECOVER");
   expect(rig.last(5_000, Reason.NoAction).mode).toBe("RECOVER");
@@ -150,7 +150,7 @@ test("at rest a missing decision is no fault, and a dead policy stops the robot 
     started: true,
     activeFaults: 1 << Fault.NoAction,
   });
-  expect(rig.last(490, Reason.NoAction).mode).toBe("DEGRADED");
+  expect(rig.last(990, Reason.NoAction).mode).toBe("DEGRADED");
   expect(rig.step(Reason.NoAction).mode).toBe("SAFE_STOP");
 });
 

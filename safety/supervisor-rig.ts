@@ -62,6 +62,11 @@ export class SupervisorRig {
     return this.cue(OperatorCue.Start).step();
   }
 
+  /** Running, and a first decision was there. */
+  following(): this {
+    return this.running().step();
+  }
+
   stopped(): this {
     return this.running().cue(OperatorCue.Stop).step();
   }

@@ -105,7 +105,7 @@ test("DEGRADED raises no epoch and ends in the first tick whose reason is Ok", (
 });
 
 test("a fault is held at its persistence, to the tick, and its stop voids what was decided", () => {
-  const rig = new SupervisorRig().running().last(495, Reason.NoAction);
+  const rig = new SupervisorRig().following().last(495, Reason.NoAction);
   expect(rig.mode).toBe("DEGRADED");
   rig.step(Reason.NoAction);
   expect(rig.answers).toEqual({
@@ -136,8 +136,36 @@ test("every reason counts by the persistence of its row", () => {
   expect(atMs(Reason.StartMismatch)).toBe(500);
 });
 
+test("after a start the first decision may take 1 s, each later one its persistence", () => {
+  const rig = new SupervisorRig().running().last(995, Reason.NoAction);
+  expect(rig.mode).toBe("DEGRADED");
+  expect(rig.step(Reason.NoAction).path).toBe("STARTING RUNNING DEGRADED SAFE_STOP");
+  const again = rig.cue(OperatorCue.Reset).step().cue(OperatorCue.Start).step();
+  expect(again.last(995, Reason.NoAction).mode).toBe("DEGRADED");
+  expect(again.step().mode).toBe("RUNNING"); // that wait is forgiven
+  expect(again.last(495, Reason.NoAction).mode).toBe("DEGRADED");
+  expect(again.step(Reason.NoAction).mode).toBe("SAFE_STOP");
+});
+
+test("after a start only a missing decision is waited for, and only until another reason", () => {
+  const started = (): SupervisorRig => new SupervisorRig().running();
+  expect(started().last(200, Reason.StaleState).mode).toBe("SAFE_STOP");
+  expect(started().last(500, Reason.NotFinite).mode).toBe("SAFE_STOP");
+  const refused = started().last(400, Reason.NoAction).step(Reason.StaleState);
+  expect(refused.last(200, Reason.NoAction).mode).toBe("SAFE_STOP");
+  const lost = started().last(100, Reason.NoAction);
+  for (let tick = 0; tick <= 100; tick += 1) lost.raise(Fault.PolicyLost).step(Reason.NoAction);
+  expect(lost.mode).toBe("SAFE_STOP");
+});
+
+test("a robot that begins in RUNNING was started by nobody: no decision is waited for", () => {
+  const rig = new SupervisorRig({ startsIn: "Running" }).last(495, Reason.NoAction);
+  expect(rig.mode).toBe("DEGRADED");
+  expect(rig.step(Reason.NoAction).mode).toBe("SAFE_STOP");
+});
+
 test("a pause in a fault is forgiven at half the speed at which it counts", () => {
-  const rig = new SupervisorRig().running().last(300, Reason.NoAction); // 300 ms held
+  const rig = new SupervisorRig().following().last(300, Reason.NoAction); // 300 ms held
   rig.last(200); // 5 ms more until the first healthy tick, whose 40 successors forgive 100 ms
   const fromNs = rig.nowNs;
   while (rig.mode !== "SAFE_STOP") rig.step(Reason.NoAction);
@@ -161,7 +189,7 @@ test("a flickering fault stops the robot when it is there over a third of the ti
 
 test("a fault that is long over is forgiven whole, and never more than whole", () => {
   const rig = new SupervisorRig()
-    .running()
+    .following()
     .last(400, Reason.NoAction)
     .last(5_000)
     .last(495, Reason.NoAction);
@@ -274,7 +302,7 @@ test("a fault that persists at once stops in its own step, by the worst row of s
   const gate = new SupervisorRig().running().step(Reason.Ok, 1 << Fault.FollowingError);
   expect(gate.path).toBe("STARTING RUNNING SAFE_STOP");
   expect(gate.supervisor.activeFaults).toBe(1 << Fault.FollowingError);
-  const worst = new SupervisorRig().running().last(495, Reason.NoAction).raise(Fault.DriverLost);
+  const worst = new SupervisorRig().following().last(495, Reason.NoAction).raise(Fault.DriverLost);
   expect(worst.step(Reason.NoAction).supervisor.latchedBy).toBe(Fault.DriverLost);
 });
 

@@ -29,6 +29,12 @@ export const REFILL_RATIO = 0.5;
  */
 export const SAFE_STOP_PATIENCE_NS = 500 * NS_PER_MS;
 
+/**
+ * How long after a start the first decision may take. A policy that thinks for 300 ms still owes an
+ * answer to the epoch before, so its first one takes twice that; the robot stands meanwhile.
+ */
+export const FIRST_DECISION_NS = 1_000 * NS_PER_MS;
+
 /** Mode changes kept for the report; further ones are counted. A change is at most one a tick. */
 export const PATH_LENGTH_MAX = 1_024;
 
@@ -52,6 +58,7 @@ const allMask = faultMask(() => true);
 const lostMask = (1 << Fault.Suspended) | (1 << Fault.ControlAway);
 const worldBit = 1 << Fault.WorldLate;
 const estopBit = 1 << Fault.EstopOpen;
+const noActionBit = 1 << Fault.NoAction;
 
 function persistNsOf(row: FaultRow, profile: RobotProfile): number {
   switch (row.persist) {
@@ -99,6 +106,8 @@ export class Supervisor {
   #startWanted = false;
   #epochRaised = false;
   #started = false;
+  /** A person has started it, and no tick since then had another reason than no_action. */
+  #awaitsFirst = false;
   #latchedBy: Fault | -1 = NO_FAULT;
 
   constructor(profile: RobotProfile, signature = new TickSignature()) {
@@ -216,6 +225,7 @@ export class Supervisor {
     this.#epochRaised = false;
     this.#started = false;
     this.#countHeld(before, elapsedNs);
+    if (this.#awaitsFirst && (this.#active & noActionBit) === 0) this.#firstWaitOver();
     // A start and a reset in one step: the start first, so that the two never add up to motion.
     this.#hearStart();
     this.#hearReset();
@@ -232,6 +242,12 @@ export class Supervisor {
       const changeNs = there ? elapsedNs : -elapsedNs * REFILL_RATIO;
       heldNs[fault] = Math.max(0, heldNs[fault]! + changeNs);
     }
+  }
+
+  /** The first decision is there, and its wait is forgiven; or something else is wrong as well. */
+  #firstWaitOver(): void {
+    this.#awaitsFirst = false;
+    if (this.#reason === Reason.Ok) this.#heldNs[Fault.NoAction] = 0;
   }
 
   #hearStart(): void {
@@ -332,7 +348,9 @@ export class Supervisor {
     for (let fault = 0; fault < FAULT_COUNT; fault += 1) {
       const bit = 1 << fault;
       if ((faults & bit) === 0) continue;
-      if (this.#heldNs[fault]! >= Math.max(this.#persistNs[fault]!, patienceNs)) held |= bit;
+      const graceNs = this.#awaitsFirst && bit === noActionBit ? FIRST_DECISION_NS : 0;
+      const limitNs = Math.max(this.#persistNs[fault]!, patienceNs, graceNs);
+      if (this.#heldNs[fault]! >= limitNs) held |= bit;
     }
     return held;
   }
@@ -356,7 +374,10 @@ export class Supervisor {
       this.#latchedBy = NO_FAULT;
       this.#relapseCount = 0; // a person has looked at it
     }
-    if (to === Mode.Running && !mayMove(from)) this.#started = true;
+    if (to === Mode.Running && !mayMove(from)) {
+      this.#started = true;
+      this.#awaitsFirst = true;
+    }
     const stopped = to === Mode.SafeStop || to === Mode.FaultLatched;
     if (this.#started || (stopped && from !== Mode.SafeStop)) this.#epochRaised = true;
   }

@@ -9,7 +9,7 @@ import { TickSlot } from "../../runtime/contracts/tick-record.ts";
 import { milliseconds } from "../../runtime/contracts/units.ts";
 import { LinkCell } from "./link-cell.ts";
 
-const { Reset, Start } = OperatorCue;
+const { Reset, Start, Stop } = OperatorCue;
 const QUICK_NS = 50e6;
 /** With the way there and back, the age of a sample and a step of virtual time. */
 const QUICK_DELAY_NS_MAX = 60e6;
@@ -60,12 +60,24 @@ test("the same answers with rows of 20 ms leave gaps: the figure is the horizon'
   expect(cell.oldestNs()).toBeLessThanOrEqual(WINDOW_NS);
 });
 
-test("a start finds a fresh decision within what may pass without one, up to 240 ms", async () => {
-  for (const inferenceMs of [50, 150, 240]) {
+test("answers of 300 ms and more: a start waits for two, then there is no gap", async () => {
+  for (const inferenceMs of [50, 240, 300, 390]) {
     const cell = new LinkCell({ change: slowRows });
     cell.link.inferenceNs = inferenceMs * 1e6;
     await running(cell);
-    expect(cell.records.some((record) => record[TickSlot.mode] === Mode.SafeStop)).toBe(false);
+    cell.press(Stop);
+    await cell.run(1_000);
+    cell.press(Reset);
+    await cell.run(50);
+    const moved = cell.motions().length;
+    cell.press(Start);
+    const waitNs = await cell.until(() => cell.motions().length > moved, 2_000);
+    expect(waitNs).toBeLessThanOrEqual(2 * (inferenceMs * 1e6 + 60e6));
+    const before = cell.core.coverageGapTicks;
+    const fromNs = cell.nowNs;
+    await cell.run(20_000);
+    expect(cell.core.coverageGapTicks - before).toBe(0);
+    expect(cell.motions(fromNs).length).toBe(4_000);
   }
 });
 
@@ -138,8 +150,8 @@ test("no decision for 10 s, then answers of 2 s: held, told, started by a person
   cell.press(Reset);
   await cell.run(50);
   cell.press(Start);
-  await cell.run(1_000);
-  expect(cell.motions().length).toBe(moved);
+  await cell.run(1_100);
+  expect(cell.mode).toBe(Mode.SafeStop);
   cell.link.inferenceNs = QUICK_NS;
   await cell.run(3_000);
   expect(cell.policy.statusText).toBe("connected");

@@ -82,6 +82,8 @@ test.each(linkLosses)("$id: only a person moves the robot again, once it is back
     cell.press(cue);
     await cell.run(100);
   }
+  await cell.run(1_000); // so long a start waits for its first decision
+  expect(cell.mode).toBe(Mode.SafeStop);
   expect(cell.motions().length).toBe(moved);
   loss.revive(cell);
   const accepted = cell.acceptedCount;

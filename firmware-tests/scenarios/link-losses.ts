@@ -31,7 +31,7 @@ export const linkLosses: readonly LinkLoss[] = [
     },
     says: "Connection dropped",
     knownWithinMs: 0,
-    noActionWithinMs: 266,
+    noActionWithinMs: 265,
   },
   {
     id: "host-frozen",
@@ -44,7 +44,7 @@ export const linkLosses: readonly LinkLoss[] = [
     },
     says: "nothing heard for 600 ms",
     knownWithinMs: 601,
-    noActionWithinMs: 266,
+    noActionWithinMs: 268,
   },
   {
     id: "host-black-holed",
@@ -57,6 +57,6 @@ export const linkLosses: readonly LinkLoss[] = [
     },
     says: "nothing heard for 600 ms",
     knownWithinMs: 601,
-    noActionWithinMs: 266,
+    noActionWithinMs: 268,
   },
 ];

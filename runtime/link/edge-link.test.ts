@@ -59,17 +59,35 @@ test("one request is under way at most", () => {
   expect(link.isBusy).toBe(true);
 });
 
-test("a new epoch asks at once, and what the old one asked answers nothing", () => {
+test("a new epoch asks once the host is free, with the state of that moment", () => {
   const world = readyWorld();
   const later = instant(world.nowNs + 900e6);
+  const beganNs = world.nowNs;
   world.inferenceNs = 200e6;
   expect(world.link.request(observation(1), world.nowNs, later)).toBe(1);
-  world.run(world.nowNs + 20e6);
-  world.inferenceNs = 30e6;
-  expect(world.link.request(observation(2), world.nowNs, later)).toBe(2);
-  world.run(world.nowNs + 300e6);
-  expect(chunks(world).map(({ observationId }) => observationId)).toEqual([2]);
-  expect(world.answers.length).toBe(1);
+  let id: number | undefined;
+  let askedNs = 0;
+  world.run(world.nowNs + 600e6, () => {
+    if (id !== undefined) return;
+    id = world.link.request(observation(2), world.nowNs, later);
+    askedNs = world.nowNs - beganNs;
+  });
+  expect(id).toBe(2);
+  expect(askedNs).toBeGreaterThanOrEqual(200e6);
+  expect(askedNs).toBeLessThanOrEqual(210e6);
+  const epochs = chunks(world).map((answer) => ("chunk" in answer ? answer.chunk.epoch : -1n));
+  expect(epochs).toEqual([1n, 2n]);
+});
+
+test("a host that never answers the epoch before is asked once that answer is late", () => {
+  const world = readyWorld();
+  const late = instant(world.nowNs + 320e6);
+  world.inferenceNs = 5e9;
+  expect(world.link.request(observation(1), world.nowNs, late)).toBe(1);
+  world.run(late - 1e6);
+  expect(world.link.request(observation(2), world.nowNs, late)).toBeUndefined();
+  world.run(late + 1e6);
+  expect(world.link.request(observation(2), world.nowNs, instant(late + 320e6))).toBe(2);
 });
 
 test("a request whose time is over frees the slot, and its late answer is refused", () => {

@@ -164,17 +164,17 @@ export class EdgeLink {
 
   /**
    * Asks for a decision on a state sampled at `stampNs`; the answer is late at `endNs`. Undefined
-   * when the link is not ready or a request of this epoch is under way.
+   * when the link is not ready or a request is under way, be it of an epoch before: the host is
+   * busy with it, and the state would have grown old by the time it is looked at.
    */
   request(
     observation: Omit<Observation, "linkSession" | "observationId">,
     stampNs: Instant,
     endNs: Instant,
   ): number | undefined {
-    if (this.#phase !== "ready") return undefined;
+    if (this.#phase !== "ready" || this.isBusy) return undefined;
     const epoch = Number(observation.epoch);
     if (epoch !== this.#epoch) this.#reset(epoch);
-    if (this.#request !== undefined) return undefined;
     this.#requestId += 1;
     this.#request = { id: this.#requestId, stampNs, endNs };
     const value = create(ObservationSchema, {
@@ -292,10 +292,8 @@ export class EdgeLink {
     this.#answers.push({ observationId: id, chunk });
   }
 
-  /** What an older epoch asked is void: its answer may not keep the new one waiting. */
   #reset(epoch: number): void {
     this.#epoch = epoch;
-    this.#request = undefined;
     const facts = { linkSession: BigInt(this.#session), epoch: BigInt(epoch) };
     this.#send({ case: "reset", value: create(ResetSchema, facts) });
   }

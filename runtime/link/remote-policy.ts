@@ -104,7 +104,8 @@ export class RemotePolicy implements Policy {
     const { link, pictures } = this.#parts;
     const allocator = this.#allocator;
     assert(allocator !== undefined, "reset comes before the first act");
-    if (link.phase !== "ready") return null;
+    // Busy: an epoch before is still being answered, which nobody takes any more.
+    if (link.phase !== "ready" || link.isBusy) return null;
     const sentNs = this.#parts.nowNs();
     const observation = observationOf(state, allocator.epoch, nowNs, pictures);
     if (observation === null) return this.#nothing("a picture was overwritten before it was sent");
@@ -114,7 +115,7 @@ export class RemotePolicy implements Policy {
     const asked = { epoch: allocator.epoch, seq: allocator.next(), stampNs: state.stampNs };
     const leftNs = this.#parts.waitsForEver ? Infinity : this.#windowNs - (nowNs - state.stampNs);
     const id = link.request(observation, sentNs, instant(sentNs + leftNs));
-    if (id === undefined) return this.#nothing("a request was still under way");
+    assert(id !== undefined, "a ready link that is not busy asks");
     const stampNs = instant(sentNs - (nowNs - state.stampNs));
     const answer = new Promise<ChunkView | null>((settle) => {
       this.#pending = { observationId: id, asked, stampNs, settle };
@@ -145,7 +146,11 @@ export class RemotePolicy implements Policy {
   /** The transport brings an answer. */
   answered(answer: LinkAnswer): void {
     const pending = this.#pending;
-    if (pending === undefined || pending.observationId !== answer.observationId) return;
+    if (pending === undefined || pending.observationId !== answer.observationId) {
+      const isChunk = "chunk" in answer;
+      if (isChunk) this.#parts.link.receipt(answer.observationId, false, "stale_epoch");
+      return;
+    }
     if ("failure" in answer) {
       this.#lastFailure = `no decision: ${answer.failure}`;
       this.#settle(null);
