@@ -102,13 +102,6 @@ chipTest("the button stops at once for the host, and cuts after SS1-t", () => {
   expect(rig.nowUs - pressedUs).toBeGreaterThan(300_000);
 });
 
-chipTest("a stop request starts SS1-t from this side", () => {
-  const rig = new LinkRig().started();
-  rig.link.askStop();
-  rig.until(({ mode }) => mode === "TRIPPED");
-  expect(rig.link.openCause).toBe(EstopCause.StopRequest);
-});
-
 chipTest(
   "a latched fault of a robot that doesn't obey asks for SS1-t once, where a cut is safe",
   () => {

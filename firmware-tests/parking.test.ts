@@ -186,6 +186,28 @@ test.each([so101, quadruped])(
   },
 );
 
+/** Of 2,000 seeds, those in which the tool's guard once braked harder than it had to. */
+test.each([
+  [
+    so101.name,
+    so101,
+    [
+      205, 226, 275, 330, 372, 450, 469, 472, 499, 607, 615, 639, 703, 826, 843, 853, 913, 919, 987,
+      1125, 1134, 1225, 1305, 1363, 1529, 1679, 1812, 1979,
+    ],
+  ],
+  [
+    quadruped.name,
+    quadruped,
+    [
+      63, 91, 231, 286, 408, 547, 796, 836, 843, 856, 866, 1010, 1195, 1211, 1343, 1372, 1443, 1582,
+      1688, 1786, 1809, 1834, 1963,
+    ],
+  ],
+] as const)("%s parks within motion limits until its tool is fast", (_name, robot, seeds) => {
+  for (const seed of seeds) parkFrom(robot, seed);
+});
+
 test("a blind robot brakes and holds, and goes on when it sees", () => {
   const rig = standing();
   rig.cues.push(OperatorCue.Park);

@@ -118,6 +118,15 @@ export class Line {
     return this;
   }
 
+  /** The supervisor comes to wish for a cut, which it did not before. */
+  wantsCut(): this {
+    for (const wish of [0, 1]) {
+      this.beat[EstopBeatSlot.wantsCut] = wish;
+      this.send();
+    }
+    return this;
+  }
+
   trip(cause: number): this {
     this.hear({ mode: Tripped, cause, outputs: 0 });
     return this;

@@ -127,10 +127,10 @@ test("a goodbye is said in every answer, and is no fault and no trip", () => {
 });
 
 test("a stop is asked for while armed, until the chip has cut", () => {
-  const line = new Line();
-  line.trip(Button).link.askStop();
+  const line = new Line().trip(Button).wantsCut();
   expect(line.flags).toBe(EstopFlag.Proof);
-  line.armed().link.askStop();
+  expect(line.armed().flags).toBe(0);
+  line.wantsCut();
   expect(line.flags).toBe(EstopFlag.Stop);
   line.armed();
   expect(line.flags).toBe(EstopFlag.Stop);
@@ -142,17 +142,13 @@ test("a stop is asked for while armed, until the chip has cut", () => {
 });
 
 test("the supervisor's wish for a cut asks once, where a cut is safe", () => {
-  const line = new Line().armed();
-  line.beat[EstopBeatSlot.wantsCut] = 1;
+  const line = new Line().armed().wantsCut();
   expect(line.flags).toBe(EstopFlag.Stop);
   line.trip(EstopCause.StopRequest).armed();
   expect(line.flags).toBe(0);
-  line.beat[EstopBeatSlot.wantsCut] = 0;
-  expect(line.flags).toBe(0);
-  line.beat[EstopBeatSlot.wantsCut] = 1;
+  line.wantsCut();
   expect(line.flags).toBe(EstopFlag.Stop);
-  const falling = new Line({ cutsOnFault: false }).armed();
-  falling.beat[EstopBeatSlot.wantsCut] = 1;
+  const falling = new Line({ cutsOnFault: false }).armed().wantsCut();
   expect(falling.flags).toBe(0);
 });
 

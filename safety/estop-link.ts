@@ -111,6 +111,7 @@ export class EstopLink {
   #hasBegun = false;
   #isLost = false;
   #leaving = false;
+  /** Each answer asks for SS1-t until the chip has cut. It obeys at once; nothing cancels it. */
   #stopAsked = false;
   #wantedCut = false;
 
@@ -137,7 +138,7 @@ export class EstopLink {
     const before = this.status.mode as EstopMode;
     const isReboot = this.statusCount > 0 && this.#next.bootNonce !== this.status.bootNonce;
     if (isReboot) this.rebootCount += 1;
-    Object.assign(this.status, this.#next);
+    this.status.set(this.#next);
     this.statusCount += 1;
     this.#heardNs = nowNs;
     if (this.problem === EstopProblem.Silent) this.problem = EstopProblem.None;
@@ -184,11 +185,6 @@ export class EstopLink {
     this.#leaving = true;
   }
 
-  /** Each answer asks for SS1-t until the chip has cut. It obeys at once and nothing cancels it. */
-  askStop(): void {
-    this.#stopAsked = this.status.mode === EstopMode.Armed;
-  }
-
   /** A person wants the proof test after it failed. */
   proveAgain(): void {
     this.#proofTries = 0;
@@ -205,7 +201,9 @@ export class EstopLink {
     const earned = beat[EstopBeatSlot.answerCount]!;
     if (beat[EstopBeatSlot.hostMode] !== Mode.Starting) this.#hasBegun = true;
     const wantsCut = beat[EstopBeatSlot.wantsCut] === 1;
-    if (wantsCut && !this.#wantedCut && this.#options.cutsOnFault) this.askStop();
+    if (wantsCut && !this.#wantedCut && this.#options.cutsOnFault) {
+      this.#stopAsked = this.status.mode === EstopMode.Armed;
+    }
     this.#wantedCut = wantsCut;
     const count = this.#isProving ? this.#provingCount(earned) : Math.min(earned, 1);
     const wrong = this.#isProving && this.#proof.sendsWrong;

@@ -114,3 +114,38 @@ test("a robot that jams while the command still brakes is noticed before it stan
   }
   expect(seen).toBe(1 << Fault.FollowingError);
 });
+
+test("a stop before the first command says nothing of how fast a robot is pushed about", () => {
+  const seen = [Reason.Stop, Reason.NoAction].map((reason) => {
+    const one = gateBench();
+    one.state.velocityRadPerS[0] = 100;
+    return [1, 2, 3, 4].map((tick) => {
+      one.tick = tick;
+      return one.measure(0).gate.watch(one.state, reason);
+    });
+  });
+  expect(seen).toEqual([
+    [0, 0, 0, 0],
+    [0, 0, 1 << Fault.Overspeed, 1 << Fault.Overspeed],
+  ]);
+});
+
+test("a re-arm in place forgets no command of before: the robot is not where they led", () => {
+  const joint = testJoint({
+    ...freeLimits,
+    leadNs: milliseconds(30),
+    followingErrorRadMax: 0.05,
+  });
+  const gate = { startMismatch: "refuse", followingErrorTicks: 1 } as const;
+  const one = new GateBench([joint], { gate }).measure(0.3);
+  one.move(0.3);
+  one.move(0.37);
+  one.measure(0.36).hold();
+  one.hold();
+  one.gate.rearm(one.state);
+  one.move(0.37);
+  // Six ticks ago it was still told 0.3; from 0.37 it is 0.01 off.
+  expect(one.gate.watch(one.state, Reason.Ok)).toBe(1 << Fault.FollowingError);
+  for (let tick = 0; tick < 4; tick += 1) one.move(0.37);
+  expect(one.gate.watch(one.state, Reason.Ok)).toBe(0);
+});

@@ -15,7 +15,8 @@ import {
   commandSlotCount,
   repairNames,
 } from "../runtime/contracts/command.ts";
-import { Mode } from "../runtime/contracts/mode.ts";
+import { mayMove } from "../runtime/contracts/mode.ts";
+import type { Mode } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
@@ -382,10 +383,6 @@ export class SafetyGate {
     }
     return true;
   }
-}
-
-function mayMove(mode: Mode): boolean {
-  return mode === Mode.Running || mode === Mode.Degraded;
 }
 
 /** The state says nothing reliable about where the robot is. */

@@ -17,11 +17,12 @@ const joint = testJoint({
   velocityRadPerSMax: 3,
   droopRad: 0.08,
 });
+const wheel = testJoint({ command: "velocity", positionRadMin: -1, positionRadMax: 1 });
 const supervisor = testProfile([joint]).supervisor;
 
 /** Whether the pose is trusted after each of these samples, 5 ms apart. */
-function verdicts(samplesRad: readonly number[]): boolean[] {
-  const profile = testProfile([joint]);
+function verdicts(samplesRad: readonly number[], of = joint): boolean[] {
+  const profile = testProfile([of]);
   const check = new PoseCheck(profile, new JointLimits(profile));
   const state = testState(profile, [0]);
   return samplesRad.map((rad, index) => {
@@ -45,6 +46,15 @@ test("a joint may move as fast as it can, and a quarter more, between samples", 
   expect(verdicts([0, step + 1e-6, 2 * step]).at(-1)).toBe(false);
 });
 
+test("the way between two samples counts from the one to the other, however late it is", () => {
+  const far = 1.25 * 3 * 0.015 + 0.02; // as far as in three periods
+  expect(verdicts([0, 0, 0, 0, far]).at(-1)).toBe(false);
+});
+
+test("a wheel may stand anywhere", () => {
+  expect(verdicts([50, 50, 50], wheel).at(-1)).toBe(true);
+});
+
 test("a pose outside the joint's range by more than droop, or no number, is never believed", () => {
   expect(verdicts([1.09, 1.09, 1.09]).at(-1)).toBe(true);
   expect(verdicts([1.11, 1.11, 1.11, 1.11]).at(-1)).toBe(false);
@@ -63,18 +73,21 @@ test("a joint's range and its reach are believed up to their very edge, and no f
   expect(verdicts([0, step, step]).at(-1)).toBe(true);
 });
 
-test("no pose is possible before there was one, nor one that is no number", () => {
-  const profile = testProfile([joint], { supervisor: { ...supervisor, startsIn: "Running" } });
-  const check = new PoseCheck(profile, new JointLimits(profile));
-  expect([check.possible, check.trusted]).toEqual([false, false]);
-  const state = testState(profile, [0]);
-  for (const [index, rad] of [Number.NaN, Infinity, -Infinity].entries()) {
-    state.positionRad[0] = rad;
-    state.record[StateSlot.stampNs] = 1 + index;
-    check.observe(state);
-    expect([rad, check.possible, check.trusted]).toEqual([rad, false, false]);
-  }
-});
+test.each([joint, wheel])(
+  "no pose is trusted before there was one, nor one that is no number",
+  (of) => {
+    const profile = testProfile([of], { supervisor: { ...supervisor, startsIn: "Running" } });
+    const check = new PoseCheck(profile, new JointLimits(profile));
+    expect(check.trusted).toBe(false);
+    const state = testState(profile, [0]);
+    for (const [index, rad] of [Number.NaN, Infinity, -Infinity].entries()) {
+      state.positionRad[0] = rad;
+      state.record[StateSlot.stampNs] = 1 + index;
+      check.observe(state);
+      expect([rad, check.trusted]).toEqual([rad, false]);
+    }
+  },
+);
 
 test("a gate that begins in STARTING holds nothing until the samples agree", () => {
   const bench = new GateBench([joint], { supervisor });

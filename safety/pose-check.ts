@@ -25,7 +25,6 @@ export class PoseCheck {
   readonly #lastRad: Float64Array;
   #lastNs = Number.NEGATIVE_INFINITY;
   #agreeing = 0;
-  #isPossible = false;
 
   /** A profile that starts in RUNNING has no time to compare samples: one within range counts. */
   constructor(profile: RobotProfile, limits: JointLimits) {
@@ -39,10 +38,6 @@ export class PoseCheck {
     this.#lastRad = new Float64Array(profile.joints.length);
   }
 
-  /** The newest sample is one that a robot can have. */
-  get possible(): boolean {
-    return this.#isPossible;
-  }
   /** The newest samples agree on where the robot is. */
   get trusted(): boolean {
     return this.#agreeing >= this.#samplesMin;
@@ -53,9 +48,8 @@ export class PoseCheck {
     assert(state.positionRad.length === this.#lastRad.length, "one measured position per joint");
     const { stampNs } = state;
     if (stampNs === this.#lastNs) return;
-    this.#isPossible = this.#inRange(state);
     const isFirst = this.#agreeing === 0 || this.#samplesMin === 1;
-    const agrees = this.#isPossible && (isFirst || this.#follows(state));
+    const agrees = this.#inRange(state) && (isFirst || this.#follows(state));
     this.#agreeing = agrees ? Math.min(this.#agreeing + 1, this.#samplesMin) : 0;
     this.#lastNs = stampNs;
     for (let joint = 0; joint < this.#lastRad.length; joint += 1) {

@@ -9,7 +9,7 @@
 import { assert } from "../runtime/contracts/assert.ts";
 import { CommandKind } from "../runtime/contracts/command.ts";
 import { Mode } from "../runtime/contracts/mode.ts";
-import type { RobotProfile, SafeActionKind } from "../runtime/contracts/profile.ts";
+import type { JointProfile, RobotProfile, SafeActionKind } from "../runtime/contracts/profile.ts";
 import type { StateView } from "../runtime/contracts/state.ts";
 import { commandVec } from "../runtime/contracts/units.ts";
 import type { CommandVec } from "../runtime/contracts/units.ts";
@@ -65,8 +65,13 @@ export class SafeAction {
     this.#kinds[Mode.Degraded] = kinds[degraded];
     this.#kinds[Mode.SafeStop] = kinds[stop];
     this.#kinds[Mode.FaultLatched] = kinds[latch];
-    this.#homeRad = commandVec(Float64Array.from(joints, (joint) => joint.homeRad));
-    this.#restRad = commandVec(Float64Array.from(joints, (joint) => joint.restRad));
+    // A wheel has no pose: it stands.
+    const poseOf = (radOf: (joint: JointProfile) => number): CommandVec =>
+      commandVec(
+        Float64Array.from(joints, (joint) => (joint.command === "velocity" ? 0 : radOf(joint))),
+      );
+    this.#homeRad = poseOf((joint) => joint.homeRad);
+    this.#restRad = poseOf((joint) => joint.restRad);
     this.#from = new Float64Array(joints.length);
     this.#target = commandVec(new Float64Array(joints.length));
     const isAsked = (kind: SafeActionKind) => stop === kind || latch === kind;
@@ -150,7 +155,7 @@ export class SafeAction {
     const share = Math.min(1, this.#ticks / this.#sitTicks);
     let arrived = share === 1 && limiter.atRest;
     for (let joint = 0; joint < this.#from.length; joint += 1) {
-      const rest = this.#limits.isVelocity[joint] === 1 ? 0 : this.#restRad[joint]!;
+      const rest = this.#restRad[joint]!;
       const from = this.#from[joint]!;
       this.#target[joint] = share === 1 ? rest : from + share * (rest - from);
       if (limiter.command[joint] !== rest) arrived = false;
@@ -167,9 +172,7 @@ export class SafeAction {
     const heightRad = state.positionRad[this.#landJoint]! - this.#groundRad;
     const isDown = sees ? heightRad <= LANDED_RAD : this.#landTicks <= 0;
     if (isDown) return this.#letGo(limiter);
-    for (let joint = 0; joint < this.#target.length; joint += 1) {
-      this.#target[joint] = this.#limits.isVelocity[joint] === 1 ? 0 : limiter.command[joint]!;
-    }
+    this.#target.set(this.#from);
     this.#target[this.#landJoint] = -this.#landStrideRad / this.#limits.periodS;
     limiter.follow(this.#target, state.positionRad, state.velocityRadPerS);
     return CommandKind.Land;
@@ -186,10 +189,7 @@ export class SafeAction {
       limiter.brake();
       return CommandKind.Hold;
     }
-    for (let joint = 0; joint < this.#target.length; joint += 1) {
-      this.#target[joint] = this.#limits.isVelocity[joint] === 1 ? 0 : this.#homeRad[joint]!;
-    }
-    limiter.follow(this.#target, state.positionRad, state.velocityRadPerS);
+    limiter.follow(this.#homeRad, state.positionRad, state.velocityRadPerS);
     return CommandKind.ReturnHome;
   }
 

@@ -6,7 +6,7 @@
 // fault; only a person leaves SAFE_STOP and FAULT_LATCHED. The core reads the effects off the mode.
 
 import { assert } from "../runtime/contracts/assert.ts";
-import { Mode, OperatorCue } from "../runtime/contracts/mode.ts";
+import { mayMove, Mode, OperatorCue } from "../runtime/contracts/mode.ts";
 import type { RobotProfile } from "../runtime/contracts/profile.ts";
 import { Reason } from "../runtime/contracts/reason.ts";
 import { TickSignature } from "../runtime/contracts/tick-signature.ts";
@@ -72,8 +72,6 @@ function persistNsOf(row: FaultRow, profile: RobotProfile): number {
       return Number.POSITIVE_INFINITY;
   }
 }
-
-const mayMove = (mode: Mode): boolean => mode === Mode.Running || mode === Mode.Degraded;
 
 export class Supervisor {
   /** Modes visited, the first one included; `pathLength` of them are set. */
@@ -176,11 +174,6 @@ export class Supervisor {
   /** STARTING remembers a start until nothing is missing. */
   get remembersStart(): boolean {
     return this.#mode === Mode.Starting && this.#startWanted;
-  }
-
-  /** What the last step missed, for the status line; Ok when only a person is waited for. */
-  waitingFor(): Reason {
-    return this.#reason;
   }
 
   /** Takes an edge for the next step. A stop is known at once, so this tick's reason can be it. */
@@ -309,13 +302,12 @@ export class Supervisor {
   /** Missing things are "not yet" until the timeout; a person may take as long as they like. */
   #judgeStarting(): void {
     const active = this.#active & ~warningMask;
+    const missing = active & stillMask & ~patientMask;
     if ((active & (stopBit | lostMask)) !== 0) {
       this.#apply(Cue.FaultHeld, this.#worst(active & (stopBit | lostMask)));
-    } else if (this.#complete()) {
+    } else if (this.#reason === Reason.Ok && missing === 0) {
       this.#completeNs = this.#nowNs;
     } else {
-      const missing = this.#active & stillMask & ~patientMask;
-      if (this.#reason === Reason.Ok && missing === 0) this.#completeNs = this.#nowNs;
       const overdue = this.#nowNs - this.#completeNs >= this.#startTimeoutNs;
       this.#apply(overdue ? Cue.FaultHeld : Cue.Fault, this.#worst(active));
     }

@@ -54,3 +54,23 @@ test("of a step that is too fast no more is taken back than it must, within a th
   }
   expect(searched).toBeGreaterThan(1_000);
 });
+
+test("no joint is ever braked harder than a stop may, nor let go further than it wanted", () => {
+  const random = new SeededRandom(2);
+  const { stopJerkRad } = new JointLimits(so101);
+  const guard = guardOf({ toolSpeedMPerSMax: 0.25 });
+  const draw = (most: number): Float64Array =>
+    home.map((_, joint) => (joint < 5 ? most * (2 * random.next() - 1) : 0));
+  let searched = 0;
+  for (let count = 0; count < 20_000; count += 1) {
+    const stride = draw(0.005);
+    const change = draw(1e-4);
+    const wanted = change.map((now, joint) => now + stopJerkRad[joint]! * (2 * random.next() - 1));
+    const kept = wanted.slice();
+    if (guard.limit(kept, stride, change) === 0) continue;
+    searched += 1;
+    const jerks = kept.map((each, joint) => Math.abs(each - change[joint]!) / stopJerkRad[joint]!);
+    expect(Math.max(...jerks)).toBeLessThan(1 + 1e-9);
+  }
+  expect(searched).toBeGreaterThan(1_000);
+});

@@ -156,31 +156,35 @@ export class ToolGuard {
 
   /**
    * From the wanted changes, by which the tool is `overM` over, towards the brake: the first that
-   * keeps the limits and wastes little of them. The brake stands when it is over them itself.
+   * keeps the limits and wastes little of them.
    */
   #takeBack(next: Float64Array, strideRad: Float64Array, stage: Stage, overM: number): void {
     this.#wanted.set(next);
+    const brakeM = this.#tryShare(next, strideRad, stage, 0);
+    const unusedM = (overM - brakeM) * UNUSED_SHARE;
+    // No step lies beyond the brake: it stands when it is still over, and when it wastes nothing.
+    if (brakeM >= -unusedM) return;
+    // Regula falsi towards the middle of what is close enough, from which all is measured: so no
+    // try leaves the interval. An end that stays weighs half.
+    const middleM = -unusedM / 2;
     let low = 0;
-    let lowM = this.#tryShare(next, strideRad, stage, 0);
-    if (lowM > 0) return;
+    let lowM = brakeM - middleM;
     let high = 1;
-    let highM = overM;
-    const unusedM = (highM - lowM) * UNUSED_SHARE;
+    let highM = overM - middleM;
     let share = 0;
     let kept = 0;
-    // Regula falsi towards the middle of what is close enough; an end that stays weighs half.
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      share = low + ((high - low) * (-unusedM / 2 - lowM)) / (highM - lowM);
+      share = low - ((high - low) * lowM) / (highM - lowM);
       const triedM = this.#tryShare(next, strideRad, stage, share);
       if (triedM <= 0 && triedM >= -unusedM) return;
       if (triedM > 0) {
         high = share;
-        highM = triedM;
+        highM = triedM - middleM;
         if (kept === 1) lowM /= 2;
         kept = 1;
       } else {
         low = share;
-        lowM = triedM;
+        lowM = triedM - middleM;
         if (kept === -1) highM /= 2;
         kept = -1;
       }

@@ -2,7 +2,7 @@
 // on: one that would change nothing is not handed on, and its answer says why. A stop is never
 // judged: it is always handed on.
 
-import { Mode, modeNames, OperatorCue } from "../contracts/mode.ts";
+import { mayMove, Mode, modeNames, OperatorCue } from "../contracts/mode.ts";
 import { faultRows } from "../../safety/faults.ts";
 import { blockingFaults } from "./hint.ts";
 
@@ -22,7 +22,7 @@ export function refusalOf(cue: OperatorCue, facts: CueFacts): string | undefined
 const isStopped = (mode: number): boolean => mode === Mode.SafeStop || mode === Mode.FaultLatched;
 
 function startRefusal({ mode, waitingCueBits }: CueFacts): string | undefined {
-  if (mode === Mode.Running || mode === Mode.Degraded) {
+  if (mayMove(mode)) {
     return `nothing to start: already ${modeNames[mode]}`;
   }
   if (!isStopped(mode)) return undefined;

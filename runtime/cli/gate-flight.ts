@@ -4,7 +4,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { ActionSample } from "../contracts/action-sample.ts";
 import { CommandSlot } from "../contracts/command.ts";
-import { Mode, modeNames } from "../contracts/mode.ts";
+import { mayMove, modeNames } from "../contracts/mode.ts";
+import type { Mode } from "../contracts/mode.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
@@ -136,7 +137,7 @@ class FlightJudge {
     const mode = modeNames.indexOf(flown.mode as (typeof modeNames)[number]) as Mode;
     const faults = this.#gate.watch(this.#state, reason);
     const nowNs = instant(flown.now_ns);
-    const moves = reason === Reason.Ok && (mode === Mode.Running || mode === Mode.Degraded);
+    const moves = reason === Reason.Ok && mayMove(mode);
     const command = moves
       ? this.#gate.approveMotion(this.#action, this.#state, flown.tick, nowNs, mode)
       : this.#gate.approveSafe(this.#state, reason, flown.tick, nowNs, mode);

@@ -4,7 +4,7 @@
 
 import { CommandKind } from "../contracts/command.ts";
 import { evidenceNames } from "../contracts/evidence.ts";
-import { Mode, modeNames, OperatorCue } from "../contracts/mode.ts";
+import { mayMove, Mode, modeNames, OperatorCue } from "../contracts/mode.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
 import { causeOf, isShutdown } from "../record/mode-story.ts";
 import type { ModeChange } from "../record/mode-story.ts";
@@ -146,8 +146,7 @@ function explained(name: string): string {
 /** A fault that only stops has latched: it came back too often. */
 function isRelapse({ fromMode, toMode, faultBits }: ModeChange): boolean {
   const hasLatch = faultRows.some((row) => row.severity === "latch" && has(faultBits, row));
-  const wasMoving = fromMode === Mode.Running || fromMode === Mode.Degraded;
-  return wasMoving && toMode === Mode.FaultLatched && !hasLatch;
+  return mayMove(fromMode) && toMode === Mode.FaultLatched && !hasLatch;
 }
 
 /** What a chain of refusals adds to "no action". */

@@ -2,7 +2,7 @@
 // not move, and a robot that falls without power has been parked, or has landed, and let go.
 
 import { CommandKind } from "../contracts/command.ts";
-import { Mode } from "../contracts/mode.ts";
+import { mayMove, Mode } from "../contracts/mode.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import { NS_PER_MS, NS_PER_S } from "../contracts/units.ts";
@@ -30,9 +30,9 @@ export class RestWatch {
 
   /** Takes the record of one tick; true from the tick on in which the run may end. */
   isOver(record: Float64Array): boolean {
-    const mode = record[TickSlot.mode];
+    const mode = record[TickSlot.mode]!;
     const kind = record[TickSlot.kind];
-    let still = mode !== Mode.Running && mode !== Mode.Degraded;
+    let still = !mayMove(mode);
     const from = TickSlot.joints + this.#last.length;
     for (let joint = 0; joint < this.#last.length; joint += 1) {
       const value = record[from + joint]!;

@@ -91,6 +91,15 @@ for (const [name, keyed] of [
   });
 }
 
+test("a status takes over every field of another", () => {
+  const from = new EstopStatus();
+  for (const [index, name] of Object.keys(from).entries())
+    Object.assign(from, { [name]: index + 1 });
+  const status = new EstopStatus();
+  status.set(from);
+  expect(status).toEqual(from);
+});
+
 test("another key, a frame without a tag and one with a tag too many are refused by name", () => {
   const { wire, keyedWire } = vectors.statuses[0]!;
   const otherKey = key.map((byte) => byte ^ 1);

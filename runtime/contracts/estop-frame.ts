@@ -53,6 +53,28 @@ export class EstopStatus {
   outputs = 0;
   proofStep = 0;
   hostMode = 0;
+
+  /** Takes over every field, without allocating. */
+  set(from: EstopStatus): void {
+    this.counter = from.counter;
+    this.bootNonce = from.bootNonce;
+    this.question = from.question;
+    this.tickIndex = from.tickIndex;
+    this.badCount = from.badCount;
+    this.silenceMs = from.silenceMs;
+    this.stopMs = from.stopMs;
+    this.cutDelayMs = from.cutDelayMs;
+    this.discrepancyMs = from.discrepancyMs;
+    this.build = from.build;
+    this.mode = from.mode;
+    this.cause = from.cause;
+    this.lastBad = from.lastBad;
+    this.failCount = from.failCount;
+    this.inputs = from.inputs;
+    this.outputs = from.outputs;
+    this.proofStep = from.proofStep;
+    this.hostMode = from.hostMode;
+  }
 }
 
 export class AnswerWriter {

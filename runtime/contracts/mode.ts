@@ -21,6 +21,9 @@ export const modeNames = [
   "FAULT_LATCHED",
 ] as const;
 
+/** The robot may move in this mode, as far as the active faults allow. */
+export const mayMove = (mode: number): boolean => mode === Mode.Running || mode === Mode.Degraded;
+
 /** What enters a tick from outside: a person's act, or a fact another thread found. */
 export const OperatorCue = {
   None: 0,

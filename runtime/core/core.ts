@@ -12,7 +12,7 @@ import type { CommandView } from "../contracts/command.ts";
 import { CommandSlot } from "../contracts/command.ts";
 import { Evidence } from "../contracts/evidence.ts";
 import type { EvidenceSink } from "../contracts/evidence.ts";
-import { Mode, OperatorCue } from "../contracts/mode.ts";
+import { mayMove, OperatorCue } from "../contracts/mode.ts";
 import type { CuePort } from "../contracts/mode.ts";
 import { CHUNKS_PER_TICK_MAX } from "../contracts/policy.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
@@ -195,17 +195,15 @@ export class ControlCore {
     if (reason !== Reason.Ok) {
       this.safeTicks[reason] = this.safeTicks[reason]! + 1;
       if (reason !== this.#lastReason) this.safeEpisodes[reason] = this.safeEpisodes[reason]! + 1;
-      if (reason === Reason.NoAction && this.#inMotion) this.coverageGapTicks += 1;
+      if (reason === Reason.NoAction && mayMove(this.supervisor.mode)) {
+        this.coverageGapTicks += 1;
+      }
     }
     this.#lastReason = reason;
     this.#publish(this.tick);
     this.#writeRecord(reason, command, nowNs);
     this.#estop.answer(this.#signature, this.supervisor.mode, this.supervisor.wantsCut);
     this.tick += 1;
-  }
-
-  get #inMotion(): boolean {
-    return this.supervisor.mode === Mode.Running || this.supervisor.mode === Mode.Degraded;
   }
 
   #publish(tick: number): void {

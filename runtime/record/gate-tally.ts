@@ -3,7 +3,7 @@
 // robot was sent instead of it is the correction.
 
 import { CommandKind, repairNames } from "../contracts/command.ts";
-import { Mode } from "../contracts/mode.ts";
+import { mayMove, Mode } from "../contracts/mode.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
@@ -75,7 +75,7 @@ export class GateTally implements TickSink {
       if (isNew) this.faults[fault] = this.faults[fault]! + 1;
     }
     const isStop = mode === Mode.SafeStop || mode === Mode.FaultLatched;
-    const wasMoving = this.#mode === Mode.Running || this.#mode === Mode.Degraded;
+    const wasMoving = mayMove(this.#mode);
     const byPerson = ((faultBits >>> Fault.OperatorStop) & 1) === 1;
     if (isStop && wasMoving && !byPerson) this.stopCount += 1;
     this.#reason = reason;

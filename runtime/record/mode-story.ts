@@ -4,7 +4,7 @@
 // Told from tick records. The newest changes are kept whole; the phases, in which RUNNING with its
 // dips into DEGRADED is one, are few, because only a person begins a new one.
 
-import { Mode, OperatorCue } from "../contracts/mode.ts";
+import { mayMove, Mode, OperatorCue } from "../contracts/mode.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import { Fault, faultRows } from "../../safety/faults.ts";
 import type { Severity } from "../../safety/faults.ts";
@@ -34,7 +34,6 @@ export type ModePhase = {
   readonly dips: Map<number, number>;
 };
 
-const isMoving = (mode: number): boolean => mode === Mode.Running || mode === Mode.Degraded;
 const isStop = (mode: number): boolean => mode === Mode.SafeStop || mode === Mode.FaultLatched;
 
 export class ModeStory {
@@ -63,7 +62,7 @@ export class ModeStory {
     this.changeCount += 1;
     keep(this.changes, change);
     this.stop = isStop(toMode) ? change : undefined;
-    if (!isMoving(fromMode) || !isMoving(toMode)) keep(this.phases, { change, dips: new Map() });
+    if (!mayMove(fromMode) || !mayMove(toMode)) keep(this.phases, { change, dips: new Map() });
     if (toMode === Mode.Degraded) this.#countDip(causeOf(change));
   }
 

@@ -2,7 +2,7 @@
 // line, page and cadence report read it; since every number comes from records, they reconcile to
 // the tick.
 
-import { Mode } from "../contracts/mode.ts";
+import { mayMove } from "../contracts/mode.ts";
 import { REASON_COUNT, Reason } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
@@ -69,7 +69,7 @@ export class RunStats implements TickSink, EvidenceSink {
     if (reason !== Reason.Ok) {
       this.safeTicks[reason] = this.safeTicks[reason]! + 1;
       if (reason !== this.#lastReason) this.safeEpisodes[reason] = this.safeEpisodes[reason]! + 1;
-      const inMotion = mode === Mode.Running || mode === Mode.Degraded;
+      const inMotion = mayMove(mode);
       if (reason === Reason.NoAction && inMotion) this.coverageGapCount += 1;
     }
     this.#lastReason = reason;
