@@ -35,6 +35,8 @@ type Injury = {
   readonly program?: readonly string[];
   /** It takes a whole core, or a gigabyte: two beside each other starve a small machine. */
   readonly isGreedy?: true;
+  /** While memory runs out a tick may last so long that its answer comes too late, which counts. */
+  readonly mayCutBefore?: true;
 };
 
 const sine = { policy: "sine" };
@@ -59,6 +61,7 @@ const injuries: Readonly<Record<string, Injury>> = {
     after: seesDrivesOrDies,
     program: EATER,
     isGreedy: true,
+    mayCutBefore: true,
   },
   out_of_memory: {
     ...sine,
@@ -66,6 +69,7 @@ const injuries: Readonly<Record<string, Injury>> = {
     after: dies,
     program: EATER,
     isGreedy: true,
+    mayCutBefore: true,
   },
 };
 
@@ -144,7 +148,7 @@ describe("what ends or hangs control", () => {
       tries: `${silencesUs.length} times`,
     });
     expect(silencesUs.length).toBe(REPEATS);
-    expect(least).toBeGreaterThan(T_WD_US - 1_000);
+    if (injury.mayCutBefore !== true) expect(least).toBeGreaterThan(T_WD_US - 1_000);
     expect(most).toBeLessThanOrEqual(T_WD_US + 1_000);
   });
 });

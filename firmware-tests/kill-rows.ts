@@ -73,6 +73,7 @@ export const KILL_ROWS: readonly KillRow[] = [
     robotDoes: "outputs open, the run ends or its process does",
     rearm: byRestart,
     ...cut,
+    detectedBy: "chip: silence, or late answers before it",
   },
   {
     id: "out_of_memory",
@@ -80,6 +81,7 @@ export const KILL_ROWS: readonly KillRow[] = [
     robotDoes: "outputs open, the process is gone",
     rearm: byRestart,
     ...cut,
+    detectedBy: "chip: silence, or late answers before it",
   },
   {
     id: "gc_storm",
