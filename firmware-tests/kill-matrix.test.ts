@@ -101,7 +101,7 @@ test("every row is brought about here", () => {
   expect(calm).toEqual([...rowsThat("no cut")]);
 });
 
-/** Runs jobs, some beside each other, each with a number of its own. */
+/** Runs jobs, some beside each other, each with a number of its own. None outlives the test. */
 async function eachBeside(
   count: number,
   job: (index: number) => Promise<void>,
@@ -114,7 +114,8 @@ async function eachBeside(
       await job(next - 1);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 const ms = (us: number): string => (us / 1e3).toFixed(2);
