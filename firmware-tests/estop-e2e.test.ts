@@ -3,6 +3,9 @@
 // Wall time decides nothing here.
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { enableByte } from "../drivers/estop/enable-line.ts";
+import { EstopOutput } from "../runtime/contracts/estop-codes.ts";
 import { KillRun, T_WD_US } from "./kill-run.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 
@@ -51,6 +54,44 @@ test("a robot that takes longer to stop gets a board that waits as long, and mov
   expect(run.isUncut).toBe(true);
   run.program.signal("SIGTERM");
   expect((await run.program.end).code).toBe(0);
+});
+
+test("garbage on the enable line cuts, latches and is named at once", async () => {
+  const run = await start("--json").moving();
+  const { program } = run;
+  appendFileSync(run.enablePath, "garbage");
+  await program.until(/→ FAULT_LATCHED: estop_open/);
+  await program.until(/drives lost power/);
+  expect(program.written).toMatch(/enable line \S+ is lost: it said what no board says/);
+  expect(program.written).toContain("e-stop emulated: ARMED, enable line lost");
+  expect(program.written).not.toContain("following_error");
+  expect(run.isUncut).toBe(true); // by the chip's own record
+  // What a board would say comes too late: that pipe is not believed any more.
+  writeFileSync(run.enablePath, Uint8Array.of(enableByte(EstopOutput.Both)));
+  program.signal("SIGTERM");
+  const ended = await program.end;
+  expect(ended.code).not.toBe(0);
+  expect(reportOf(ended).failure).toBe("the e-stop's enable line is lost");
+  expect(ended.stderr.match(/drives have power/g)?.length).toBe(1);
+});
+
+test("an adapter that is pulled cuts, latches and is named, and no reset helps", async () => {
+  const run = await start("--json").moving();
+  const { program } = run;
+  run.unplug();
+  await program.until(/→ FAULT_LATCHED: estop_/);
+  await program.until(/drives lost power/);
+  await program.until(/the e-stop at \S+ is gone/);
+  await program.until(/enable line \S+ is lost: nobody holds its other end/);
+  const [reset, begin] = [["reset"], ["start"]] as const;
+  for (const act of [reset, begin]) {
+    await runToEnd([...act, "--pid", `${program.pid}`], { scratch: run.scratch });
+  }
+  program.signal("SIGTERM");
+  const ended = await program.end;
+  expect(ended.code).not.toBe(0);
+  expect(reportOf(ended).failure).toMatch(/^the e-stop's (enable )?line is (gone|lost)$/);
+  expect(ended.stderr).not.toContain("→ RECOVER");
 });
 
 test("lockstep has no e-stop: a board needs the wall's time, and the run says so", async () => {

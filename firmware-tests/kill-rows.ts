@@ -27,7 +27,7 @@ const noCut = { armFalls: "no", expected: "no cut" } as const;
 export const KILL_ROWS: readonly KillRow[] = [
   {
     id: "sigkill",
-    cause: "process killed",
+    cause: "process killed, by the kernel for its memory too",
     robotDoes: "outputs open",
     rearm: byRestart,
     ...cut,
@@ -68,6 +68,22 @@ export const KILL_ROWS: readonly KillRow[] = [
     ...cut,
   },
   {
+    id: "heap_exhausted",
+    cause: "heap of the control thread exhausted",
+    robotDoes: "outputs open, the run ends or its process does",
+    rearm: byRestart,
+    ...cut,
+    detectedBy: "chip: silence, or late answers before it",
+  },
+  {
+    id: "out_of_memory",
+    cause: "process out of memory by another thread",
+    robotDoes: "outputs open, the process is gone",
+    rearm: byRestart,
+    ...cut,
+    detectedBy: "chip: silence, or late answers before it",
+  },
+  {
     id: "gc_storm",
     cause: "a million objects die on the main thread",
     detectedBy: "nothing",
@@ -96,7 +112,7 @@ export const KILL_ROWS: readonly KillRow[] = [
   },
   {
     id: "disk_full",
-    cause: "records can't be written",
+    cause: "recorder's disk full",
     detectedBy: "their writer",
     within: "the write",
     robotDoes: "nothing changes; the run says so",

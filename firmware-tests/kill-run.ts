@@ -3,10 +3,18 @@
 // time in which the machine let the board or the control thread stand is known too, so that a
 // machine that was away is told from a program that failed.
 
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { EmulatorEvent } from "../drivers/estop/emulator.ts";
-import { ProgramRun, reportOf, Scratch } from "./process.ts";
+import { FROM_SOURCE, ProgramRun, reportOf, Scratch } from "./process.ts";
 import type { Ended } from "./process.ts";
 
 export const T_WD_US = 100_000;
@@ -16,15 +24,24 @@ const BOTH = 3;
 const POLL_MS = 10;
 const POLLS_MAX = 3_000;
 
+export type KillPlace = {
+  readonly port: number;
+  /** The command before `run`; absent: the program from source. */
+  readonly program?: (scratch: Scratch) => readonly string[];
+};
+
 export class KillRun {
   readonly scratch = new Scratch();
   readonly program: ProgramRun;
   #record = -1;
 
-  /** `port` is the first for its page; `more` are arguments of `run`. */
-  constructor(port: number, ...more: readonly string[]) {
+  /** The first port for its page; `more` are arguments of `run`. */
+  constructor(where: number | KillPlace, ...more: readonly string[]) {
+    const { port, program = () => FROM_SOURCE } =
+      typeof where === "number" ? { port: where } : where;
     const args = ["run", "--estop", "emulated", "--task", "none", "--port", `${port}`, ...more];
-    this.program = new ProgramRun(args, { scratch: this.scratch, hangMs: HANG_MS });
+    const { scratch } = this;
+    this.program = new ProgramRun(args, { scratch, hangMs: HANG_MS, program: program(scratch) });
   }
 
   /** Waits until the outputs are closed, the drives have power and the run moves. */
@@ -81,12 +98,31 @@ export class KillRun {
     return ended;
   }
 
-  #open(): void {
-    if (this.#record >= 0) return;
+  /** The pipe by which the board's outputs reach the simulated drives. */
+  get enablePath(): string {
+    return join(this.#boardFolder, "enable");
+  }
+
+  /** Pulls the board's adapter, as far as one can that is a process: its line and its pipe end. */
+  unplug(): void {
+    const folder = this.#boardFolder;
+    const own = readdirSync("/proc").find((id) => {
+      const path = `/proc/${id}/cmdline`;
+      return existsSync(path) && readFileSync(path, "utf8").split("\0").includes(folder);
+    });
+    if (own === undefined) throw new Error(`Cannot find the board of ${folder}`);
+    process.kill(Number(own), "SIGKILL");
+  }
+
+  get #boardFolder(): string {
     const folder = join(this.scratch.runtimeFolder, "holdfast");
     const names = existsSync(folder) ? readdirSync(folder) : [];
-    const own = names.find((name) => name.startsWith("estop-"));
-    const path = join(folder, own ?? "none", "events.jsonl");
+    return join(folder, names.find((name) => name.startsWith("estop-")) ?? "none");
+  }
+
+  #open(): void {
+    if (this.#record >= 0) return;
+    const path = join(this.#boardFolder, "events.jsonl");
     if (existsSync(path)) this.#record = openSync(path, "r");
   }
 }

@@ -6,6 +6,7 @@
 // person's. What the chip echoes in a proof test must be what was sent; after three that failed the
 // link stays open for good. It reads no clock and allocates nothing after the constructor.
 
+import { assert } from "../runtime/contracts/assert.ts";
 import { EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
 import { EstopOutput, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
 import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
@@ -117,6 +118,8 @@ export class EstopLink {
 
   constructor(options: EstopLinkOptions) {
     const { key } = options;
+    assert(options.silenceNsMax > 0, "a line may be silent between two statuses");
+    assert(options.proofTryCountMax > 0, "a proof test may be tried");
     this.#options = options;
     this.#reader = new StatusReader(key);
     this.#otherReader = new StatusReader(key === null ? NO_KEY : null);
@@ -128,6 +131,8 @@ export class EstopLink {
 
   /** One byte of the chip. True when it completed a status. */
   takeByte(byte: number, nowNs: Instant): boolean {
+    assert(byte >= 0 && byte <= 0xff, "a byte has eight bits");
+    assert(nowNs >= this.#heardNs, "time never goes back");
     const verdict = this.#reader.takeInto(this.#next, byte);
     if (verdict === EstopVerdict.Forged || this.#isOfOtherKind(byte)) this.#noteOtherKey();
     if (verdict === EstopVerdict.Pending || verdict === EstopVerdict.Ignored) return false;
@@ -148,12 +153,14 @@ export class EstopLink {
 
   /** Time passes: notices a line that went silent. Called once a cycle, after the bytes. */
   step(nowNs: Instant): void {
+    assert(nowNs >= this.#heardNs, "time never goes back");
     const { silenceNsMax, startNsMax } = this.#options;
     const silentNs = nowNs - this.#heardNs;
     this.#isLost = silentNs > startNsMax;
     // A board that was reset by opening the port takes its bootloader's time to speak.
     const isSilent = this.statusCount === 0 ? this.#isLost : silentNs > silenceNsMax;
     if (isSilent && this.problem === EstopProblem.None) this.problem = EstopProblem.Silent;
+    assert(!isSilent || this.problem !== EstopProblem.None, "a silent line is not trusted");
   }
 
   /** The driver found no line any more: there is nothing to wait for. */
@@ -191,6 +198,11 @@ export class EstopLink {
     const { problem } = this;
     const isOver = problem > EstopProblem.StopTooShort && problem !== EstopProblem.Gone;
     if (isOver) this.problem = EstopProblem.None;
+    assert(
+      this.problem !== EstopProblem.ProofFailed,
+      "a person's wish forgives failed proof tests",
+    );
+    assert(this.problem !== EstopProblem.ProofEcho, "a person's wish forgives a wrong echo");
   }
 
   /**
@@ -199,6 +211,8 @@ export class EstopLink {
    */
   writeInto(wire: Uint8Array, beat: Float64Array, nowNs: Instant): number {
     const earned = beat[EstopBeatSlot.answerCount]!;
+    assert(earned >= 0 && earned <= ANSWERS_PER_TICK, "a tick earns no more than it may");
+    assert(wire.length >= this.wireSizeBytesMax, "the wire has room for all that a tick earns");
     if (beat[EstopBeatSlot.hostMode] !== Mode.Starting) this.#hasBegun = true;
     const wantsCut = beat[EstopBeatSlot.wantsCut] === 1;
     if (wantsCut && !this.#wantedCut && this.#options.cutsOnFault) {

@@ -31,6 +31,13 @@ import { RobotWatch } from "./robot-watch.ts";
 import { SafeAction } from "./safe-action.ts";
 import { ToolGuard } from "./tool-guard.ts";
 
+/** All that the gate itself may raise. */
+const GATE_FAULTS =
+  (1 << Fault.GateInfeasible) |
+  (1 << Fault.FollowingError) |
+  (1 << Fault.Overspeed) |
+  (1 << Fault.Overload);
+
 const JUDGE_TOKEN = 0x61a5_c83d;
 const APPROVE_TOKEN = 0x4e96_d52b;
 
@@ -80,6 +87,7 @@ export class SafetyGate {
     this.#signature = signature;
     const { joints } = profile;
     assert(Number.isSafeInteger(schemaFingerprint), "the schema fingerprint is a whole number");
+    assert(profile.periodNs > 0, "a control period is a length of time");
     this.#limits = new JointLimits(profile);
     this.#tool = new ToolGuard(profile, this.#limits);
     this.#limiter = new MotionLimiter(this.#limits, this.#tool);
@@ -121,6 +129,7 @@ export class SafetyGate {
     this.#pose.observe(state);
     const reason = this.#judge(action, state);
     this.#judgedOk = reason === Reason.Ok;
+    assert(!this.#judgedOk || !this.#rearming, "nothing is Ok while a start waits");
     return reason;
   }
 
@@ -161,6 +170,7 @@ export class SafetyGate {
    */
   watch(state: StateView, reason: Reason): number {
     const faults = this.#faultsSeen(state, reason);
+    assert((faults & ~GATE_FAULTS) === 0, "the gate raises no fault of another stage");
     this.#signature.fold(JUDGE_TOKEN);
     return faults;
   }
@@ -296,10 +306,12 @@ export class SafetyGate {
       this.#startRad[joint] = measured ? state.positionRad[joint]! : this.#limiter.command[joint]!;
     }
     if (isOff) this.#seedAt(this.#startRad);
+    assert(this.#isAtCommand, "a robot that was re-armed has a command to be at");
   }
 
   /** The actuators have no power: the command is where the robot is, so that none is waiting. */
   follow(state: StateView): void {
+    assert(state.positionRad.length === this.#limits.jointCount, "one measured position per joint");
     this.#limiter.stand();
     if (this.#pose.trusted && allFinite(state.positionRad)) this.#seed(state);
   }
@@ -352,6 +364,7 @@ export class SafetyGate {
   }
 
   #seedAt(positionRad: RadVec): void {
+    assert(allFinite(positionRad), "a command begins at numbers");
     this.#limiter.seed(positionRad);
     this.#seeded = true;
     // Goal := present, for whoever builds on the command before the next approval.

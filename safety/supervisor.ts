@@ -196,6 +196,7 @@ export class Supervisor {
     const bit = 1 << fault;
     if ((bit & keptMask) === 0) this.#raised |= bit;
     else this.#kept |= bit;
+    assert(((this.#raised | this.#kept) & bit) !== 0, "what was raised waits for the next step");
   }
 
   /**

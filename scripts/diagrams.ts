@@ -1,18 +1,22 @@
-// Draws what is data in the code into the documents: the supervisor's diagram, the fault table and
-// the loss table of safety/README.md. Each drawing stands between two marks; nothing outside them
-// is touched.
+// Draws what is data in the code into the documents: the supervisor's diagram, the fault table, the
+// loss table and the count of assertions of safety/README.md. Each drawing stands between two
+// marks; nothing outside them is touched.
 //
 //   bun scripts/diagrams.ts          writes the drawings
 //   bun scripts/diagrams.ts --check  changes nothing and fails when a drawing is out of date
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { lossTable } from "../firmware-tests/scenarios/loss-table.ts";
 import { Mode, modeNames } from "../runtime/contracts/mode.ts";
 import { faultRows } from "../safety/faults.ts";
 import type { FaultRow } from "../safety/faults.ts";
 import { Cue, transitions } from "../safety/supervisor-table.ts";
+import { ASSERTED_FILES, assertedIn } from "./tidy/assertion-rules.ts";
+import { sourceFile } from "./tidy/repository.ts";
 
-const DOCUMENT = join(import.meta.dir, "../safety/README.md");
+const ROOT = join(import.meta.dir, "..");
+const DOCUMENT = join(ROOT, "safety/README.md");
 
 export class DiagramError extends Error {
   override readonly name = "DiagramError";
@@ -68,10 +72,29 @@ export function faultTable(): string {
   return lines.join("\n");
 }
 
+/** A Markdown table of what the files that decide about motion assert. */
+export function assertionTable(): string {
+  const lines = [
+    "| file | assertions | exported functions | each runs at least | on average |",
+    "|---|---|---|---|---|",
+  ];
+  for (const path of ASSERTED_FILES) {
+    const { count, functions } = assertedIn(
+      sourceFile(path, readFileSync(join(ROOT, path), "utf8")),
+    );
+    const reached = functions.map(({ reachedCount }) => reachedCount);
+    const average = reached.reduce((sum, each) => sum + each, 0) / reached.length;
+    const figures = [count, functions.length, Math.min(...reached), average.toFixed(1)];
+    lines.push(`| \`${path}\` | ${figures.join(" | ")} |`);
+  }
+  return lines.join("\n");
+}
+
 const drawings: Readonly<Record<string, () => string>> = {
   supervisor: supervisorDiagram,
   faults: faultTable,
   losses: lossTable,
+  assertions: assertionTable,
 };
 
 /** The document with every drawing up to date. */

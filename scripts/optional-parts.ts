@@ -1,8 +1,9 @@
-// The parts of the checks that need a Debian package: each with the program that shows it is here.
-// As root they are installed, unless they are large; anyone else is told the line to type, and the
-// part counts as skipped.
+// The parts of the checks that not every machine has: a Debian package, by the program that shows
+// it is here, or a right of the kernel's, by trying. As root packages are installed, unless they
+// are large; anyone else is told the line to type. What is missing counts as skipped.
 
 import { existsSync } from "node:fs";
+import { hasTinyDisk } from "../firmware-tests/tiny-disk.ts";
 import { runCommand } from "./child-process.ts";
 
 const INSTALL_SECONDS_MAX = 180;
@@ -83,6 +84,19 @@ const parts: readonly OptionalPart[] = [
   },
 ];
 
+/** What no package brings. */
+const rights: readonly {
+  readonly name: string;
+  readonly isThere: boolean;
+  readonly help: string;
+}[] = [
+  {
+    name: "a full disk under a run",
+    isThere: hasTinyDisk,
+    help: "a mount namespace (unshare -Urm) is refused on this machine",
+  },
+];
+
 /** Installs what it may, and returns a line for each part that is still missing. */
 export async function optionalParts(): Promise<string[]> {
   const wanted = parts
@@ -91,11 +105,14 @@ export async function optionalParts(): Promise<string[]> {
   if (wanted.length > 0 && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
     await install(wanted);
   }
-  return parts.filter(isMissing).map((part) => {
-    const line = `skipped: ${part.name}: sudo apt-get install ${part.packages.join(" ")}`;
-    console.log(line);
-    return line;
-  });
+  const lines = [
+    ...parts
+      .filter(isMissing)
+      .map(({ name, packages }) => `${name}: sudo apt-get install ${packages.join(" ")}`),
+    ...rights.filter(({ isThere }) => !isThere).map(({ name, help }) => `${name}: ${help}`),
+  ].map((line) => `skipped: ${line}`);
+  for (const line of lines) console.log(line);
+  return lines;
 }
 
 const isMissing = (part: OptionalPart): boolean => !part.shownBy.some((file) => existsSync(file));

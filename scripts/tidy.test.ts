@@ -347,6 +347,74 @@ const tokenCases: Case[] = [
   },
 ];
 
+const ASSERTED = "runtime/core/action-buffer.ts";
+const assertionCases: Case[] = [
+  {
+    rule: "assertions",
+    bad: {
+      [ASSERTED]: `export class A {
+  constructor(a) {
+    assert(a, "one is too few");
+    this.#a = a;
+    this.b = 1;
+  }
+  put(a) {
+    if (a) this.b = a;
+    else this.#c();
+  }
+  take(a) {
+    assert(a, "a");
+    once(a);
+    return once(a);
+  }
+  #c() {
+    assert(this.b, "b");
+  }
+}
+function once(a) {
+  if (a) take(a);
+}
+export function free() {
+  step();
+  step();
+}
+export const arrow = () => {
+  step();
+  step();
+};
+`,
+    },
+    at: [2, 7, 11, 23, 27].map((line) => `${ASSERTED}:${line}`),
+    good: {
+      [ASSERTED]: `export class A {
+  constructor(a) {
+    assert(a, "a");
+    this.#a = a;
+    this.#c(a);
+  }
+  get b() {
+    const b = this.#a;
+    return b;
+  }
+  step(a) {
+    return once(a);
+  }
+  #c(a) {
+    assert(a, "a again");
+  }
+}
+class Inner {
+  step() {
+    step();
+    step();
+  }
+}
+`,
+      "safety/limits.ts": "export function free() {\n  step();\n  step();\n}\n",
+    },
+  },
+];
+
 const cases: readonly Case[] = [
   ...shapeCases,
   ...documentCases,
@@ -356,6 +424,7 @@ const cases: readonly Case[] = [
   ...hotCases,
   ...referenceCases,
   ...tokenCases,
+  ...assertionCases,
 ];
 
 test.each(cases.map((each, index) => [each.rule, index] as const))(

@@ -3,6 +3,7 @@
 // when there is one. It changes no file.
 
 import { join } from "node:path";
+import { assertionRules } from "./tidy/assertion-rules.ts";
 import { documentRules } from "./tidy/document-rules.ts";
 import { hotRules } from "./tidy/hot-rules.ts";
 import { importRules } from "./tidy/import-rules.ts";
@@ -23,6 +24,7 @@ export const rules: readonly Rule[] = [
   ...hotRules,
   ...referenceRules,
   ...tokenRules,
+  ...assertionRules,
 ];
 
 /** Every violation of every rule, in order of place. */

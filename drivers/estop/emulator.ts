@@ -14,6 +14,7 @@ import { Pty } from "../../hal/ffi/pty.ts";
 import { nameThread, setFifo } from "../../hal/ffi/scheduling.ts";
 import { duration, instant, NS_PER_MS, NS_PER_US } from "../../runtime/contracts/units.ts";
 import { EmulatedBoard } from "./emulated-board.ts";
+import { enableByte } from "./enable-line.ts";
 import { LateLine } from "./late-line.ts";
 
 const PRIORITY = 60;
@@ -146,7 +147,7 @@ class Emulator {
 
   #tellOutputs(atUs: number): void {
     const { outputBits, lastByteUs } = this.#board;
-    this.#level[0] = outputBits;
+    this.#level[0] = enableByte(outputBits);
     this.#enable.write(this.#level, 1);
     const event: EmulatorEvent = {
       at_us: Math.round(atUs),

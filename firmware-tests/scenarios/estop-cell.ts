@@ -19,7 +19,8 @@ import { CellEstopPort } from "../../runtime/workers/estop-port.ts";
 import { EstopLink } from "../../safety/estop-link.ts";
 import type { EstopBench } from "../estop-bench.ts";
 import { SWITCHES_AT_REST } from "../estop-bench.ts";
-import { LossCell, PERIOD_NS } from "./loss-cell.ts";
+import { LossCell, PERIOD_NS, PHASE_COUNT } from "./loss-cell.ts";
+import { NoisyLine } from "./noisy-line.ts";
 
 const US = 1e3;
 const DRIVER_NS = 500_000;
@@ -36,6 +37,11 @@ export type EstopTrouble =
   | "limit_chain"
   | "line_to_chip"
   | "line_to_host"
+  | "unplugged"
+  | "noise_to_chip"
+  | "noise_to_host"
+  | "byte_to_chip"
+  | "byte_to_host"
   | "control_hung"
   | "old_beats"
   | "chip_watchdog"
@@ -52,6 +58,11 @@ export class EstopCell {
   readonly #wire: Uint8Array;
   #isDeaf = false;
   #isMute = false;
+  /** The host's driver finds no device: nothing passes, and it says so. */
+  #isUnplugged = false;
+  /** Bytes that go wrong on the line, one every so many; Infinity after the first. */
+  readonly #toChip = new NoisyLine();
+  readonly #toHost = new NoisyLine();
   /** Control does no more ticks; the driver may then send its last beat again and again. */
   #isHung = false;
   #repeats = false;
@@ -95,6 +106,15 @@ export class EstopCell {
     return this.cell.core.supervisor.mode;
   }
 
+  /** Frames that one end counted as wrong, as the host knows of them. */
+  get wrongCount(): number {
+    return this.link.brokenCount + this.link.status.badCount;
+  }
+  /** When the driver's last cycle was. */
+  get driverNs(): number {
+    return this.#dueNs - PERIOD_NS + DRIVER_NS;
+  }
+
   /** Ticks, each with the driver's cycle behind it. */
   run(periodCount: number): this {
     for (let count = 0; count < periodCount; count += 1) this.#period();
@@ -129,8 +149,9 @@ export class EstopCell {
     return this.run(6);
   }
 
-  /** Breaks it so long after the last tick. */
-  provoke(trouble: EstopTrouble, phaseNs: number): this {
+  /** Breaks it at this phase after the last tick. */
+  provoke(trouble: EstopTrouble, phaseIndex: number): this {
+    const phaseNs = (phaseIndex / PHASE_COUNT) * PERIOD_NS;
     this.causeNs = this.#dueNs - PERIOD_NS + DRIVER_NS + phaseNs;
     if (this.causeNs > this.#dueNs) this.#period();
     this.#runChip(this.causeNs);
@@ -151,6 +172,17 @@ export class EstopCell {
         break;
       case "line_to_host":
         this.#isDeaf = true;
+        break;
+      case "unplugged":
+        this.#isUnplugged = true;
+        break;
+      case "noise_to_chip":
+      case "byte_to_chip":
+        this.#toChip.begin(phaseIndex, trouble === "byte_to_chip");
+        break;
+      case "noise_to_host":
+      case "byte_to_host":
+        this.#toHost.begin(phaseIndex, trouble === "byte_to_host");
         break;
       case "control_hung":
         this.#isHung = true;
@@ -173,6 +205,9 @@ export class EstopCell {
   restore(trouble: EstopTrouble): this {
     this.#isDeaf = false;
     this.#isMute = false;
+    this.#isUnplugged = false;
+    this.#toChip.end();
+    this.#toHost.end();
     this.#isHung = false;
     this.#repeats = false;
     if (trouble === "one_channel") {
@@ -220,13 +255,18 @@ export class EstopCell {
     if (this.#beats.take()) {
       const sizeBytes = this.link.writeInto(this.#wire, this.#beats.record, nowNs);
       this.#lastWire = this.#wire.slice(0, sizeBytes);
-      if (!this.#isMute) this.bench.send(this.#lastWire);
-    } else if (this.#repeats) this.bench.send(this.#lastWire);
-    const bytes = this.bench.takeReceived();
-    for (const byte of this.#isDeaf ? [] : bytes) this.link.takeByte(byte, nowNs);
+      if (!this.#isMute && !this.#isUnplugged) this.#send();
+    } else if (this.#repeats) this.#send();
+    const bytes = this.#toHost.pass(this.bench.takeReceived());
+    if (this.#isUnplugged) this.link.lineGone();
+    else for (const byte of this.#isDeaf ? [] : bytes) this.link.takeByte(byte, nowNs);
     this.link.step(nowNs);
     this.#publishAsk();
     this.#dueNs += PERIOD_NS;
+  }
+
+  #send(): void {
+    this.bench.send(this.#toChip.pass(this.#lastWire));
   }
 
   #publishAsk(): void {

@@ -20,6 +20,19 @@ export type EstopLoss = {
   /** Modes of the supervisor after RUNNING. */
   readonly path: readonly (typeof modeNames)[number][];
   readonly does: string;
+  /** The host's line is gone: only a new process opens another. */
+  readonly isForGood?: true;
+};
+
+/** A trouble that the e-stop notices, counts and forgives. */
+export type EstopBlip = {
+  readonly id: string;
+  readonly cause: string;
+  readonly trouble: EstopTrouble;
+  /** Who notices it, in words. */
+  readonly detectedBy: string;
+  /** From the byte's phase to where the host has counted it. */
+  readonly countedWithinMs: number;
 };
 
 const LATCHES = ["FAULT_LATCHED"] as const;
@@ -95,5 +108,53 @@ export const estopLosses: readonly EstopLoss[] = [
     openWithinMs: 0.4,
     path: LATCHES,
     does: CUT,
+  },
+  {
+    id: "estop-noise-to-chip",
+    cause: "e-stop bus corrupted towards the chip: a wrong byte in every frame",
+    trouble: "noise_to_chip",
+    chipSays: "silence",
+    stopWithinMs: 39.9,
+    openWithinMs: 26.2,
+    path: LATCHES,
+    does: CUT,
+  },
+  {
+    id: "estop-noise-to-host",
+    cause: "e-stop bus corrupted towards the host: a wrong byte in every frame",
+    trouble: "noise_to_host",
+    chipSays: "silence",
+    stopWithinMs: 59.9,
+    openWithinMs: 36.2,
+    path: ["SAFE_STOP", "FAULT_LATCHED"],
+    does: CUT,
+  },
+  {
+    id: "estop-unplugged",
+    cause: "e-stop adapter unplugged",
+    trouble: "unplugged",
+    chipSays: "silence",
+    stopWithinMs: 9.9,
+    openWithinMs: 26.2,
+    path: ["SAFE_STOP", "FAULT_LATCHED"],
+    does: "brakes by command at once; has no power once the chip cuts; latches",
+    isForGood: true,
+  },
+];
+
+export const estopBlips: readonly EstopBlip[] = [
+  {
+    id: "estop-byte-to-chip",
+    cause: "one byte of the e-stop's bus corrupted, towards the chip",
+    trouble: "byte_to_chip",
+    detectedBy: "chip, its CRC: one bad answer, forgiven by the next good one",
+    countedWithinMs: 20.4,
+  },
+  {
+    id: "estop-byte-to-host",
+    cause: "one byte of the e-stop's bus corrupted, towards the host",
+    trouble: "byte_to_host",
+    detectedBy: "host, its CRC: one broken status",
+    countedWithinMs: 10.4,
   },
 ];

@@ -114,6 +114,7 @@ export class LossCell {
       sources,
       sceneNs: (phaseIndex / PHASE_COUNT) * camera.periodNs,
       trouble: span,
+      phaseIndex,
       ...(provoke?.by === "sensor" && { fault: provoke.fault }),
       ...(provoke?.by === "device" && { device: provoke.trouble }),
     });
@@ -217,7 +218,7 @@ export class LossCell {
     const copy = new CommandView(new Float64Array(commandSlotCount(jointCount)), jointCount);
     copy.copyFrom(command);
     this.sent.push({ nowNs: this.#nowNs, command: copy });
-    this.body.send(command);
+    if (!this.body.isSilent) this.body.send(command); // a pulled cable takes nothing either way
   }
 
   #takeCue(): OperatorCue {

@@ -70,9 +70,8 @@ function causeOf({ provoke, detect }: Loss, cell: LossCell): number {
       ? policy.goodUntilNs
       : policy.firstBadNs;
   }
-  if (provoke.by === "device") return senses.firstBadNs[0]!;
-  if (provoke.by !== "sensor") return cell.causeNs;
-  const id = provoke.fault.split(/[:=]/)[1]!;
+  if (provoke.by !== "sensor" && provoke.by !== "device") return cell.causeNs;
+  const id = provoke.by === "device" ? "joints" : provoke.fault.split(/[:=]/)[1]!;
   const source = cell.core.state.layout.sources.findIndex((each) => each.id === id);
   const bad = senses.firstBadNs[source]!;
   return Number.isFinite(bad) ? bad : senses.goodNs[source]!;

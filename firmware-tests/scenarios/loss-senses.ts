@@ -21,24 +21,52 @@ export const isWithin = ({ fromNs, untilNs }: Span, nowNs: number): boolean =>
 const RUNAWAY_RATIO = 1.5;
 const OVERLOAD_RATIO = 1.2;
 
-/** Readings of joint 0 as a broken arm gives them; `heldRad` is where it was when it broke. */
-const breakages: Readonly<
-  Record<DeviceTrouble, (payload: Float64Array, heldRad: number, robot: RobotProfile) => void>
-> = {
-  blocked: (payload, heldRad, { joints }) => {
+/** A sample of a broken arm, and when it broke: where joint 0 was then, and samples since. */
+type Broken = {
+  readonly record: Float64Array;
+  readonly payload: Float64Array;
+  readonly heldRad: number;
+  readonly count: number;
+  readonly phaseIndex: number;
+  readonly robot: RobotProfile;
+};
+
+/** Without the reading of joint 0: its bit is not set. */
+const leaveOut = ({ record }: Broken): void => {
+  record[SampleSlot.validMask]! -= record[SampleSlot.validMask]! % 2;
+};
+
+/** What a broken arm makes of its samples. */
+const breakages: Readonly<Record<DeviceTrouble, (sample: Broken) => void>> = {
+  blocked: ({ payload, heldRad, robot }) => {
     payload[0] = heldRad;
-    payload[joints.length] = 0;
+    payload[robot.joints.length] = 0;
   },
-  runaway: (payload, _heldRad, { joints }) => {
+  runaway: ({ payload, robot: { joints } }) => {
     payload[joints.length] = RUNAWAY_RATIO * joints[0]!.velocityRadPerSMax;
   },
-  overloaded: (payload, _heldRad, { joints }) => {
+  overloaded: ({ payload, robot: { joints } }) => {
     payload[2 * joints.length] = OVERLOAD_RATIO * joints[0]!.effortNmMax;
   },
-  no_number: (payload) => {
+  no_number: ({ payload }) => {
     payload[0] = Number.NaN;
   },
+  missing: leaveOut,
+  missing_once: (sample) => {
+    if (sample.count === 0) leaveOut(sample);
+  },
+  wrong_once: ({ payload, count, phaseIndex }) => {
+    if (count === 0) flipBit(payload, phaseIndex % payload.length, 63 - (phaseIndex % 20));
+  },
+  unplugged: () => undefined, // no sample comes
 };
+
+/** The sign, the exponent and the first bits of the fraction are 63 to 44. */
+function flipBit(payload: Float64Array, at: number, bit: number): void {
+  const words = new BigUint64Array(Float64Array.of(payload[at]!).buffer);
+  words[0]! ^= 1n << BigInt(bit);
+  payload[at] = new Float64Array(words.buffer)[0]!;
+}
 
 export type SensesOptions = {
   readonly robot: RobotProfile;
@@ -46,6 +74,7 @@ export type SensesOptions = {
   /** How far the grids of camera and locator lie before the ticks'. */
   readonly sceneNs: number;
   readonly trouble: Span;
+  readonly phaseIndex: number;
   /** Text for the injector, without times. */
   readonly fault?: string;
   readonly device?: DeviceTrouble;
@@ -64,6 +93,7 @@ export class LossSenses implements RobotSensor {
   readonly #truthNs: Float64Array;
   readonly #sceneSeq: Float64Array;
   #heldRad = Number.NaN;
+  #brokenCount = 0;
 
   constructor(arm: KinematicRobot, options: SensesOptions) {
     const { robot, sources, fault, trouble } = options;
@@ -83,15 +113,11 @@ export class LossSenses implements RobotSensor {
   }
 
   observeInto(snapshot: SensorSnapshot, nowNs: Instant): void {
-    this.#faulty.observeInto(snapshot, nowNs);
     const { device, trouble } = this.#options;
     const isBroken = device !== undefined && isWithin(trouble, nowNs);
-    const [arm] = snapshot.samples;
-    if (isBroken && snapshot.arrived[0] === 1) {
-      if (Number.isNaN(this.#heldRad)) this.#heldRad = arm!.payload[0]!;
-      breakages[device](arm!.payload, this.#heldRad, this.#options.robot);
-      this.firstBadNs[0] = Math.min(this.firstBadNs[0]!, this.#truthNs[0]!);
-    }
+    this.#arm.isSilent = isBroken && device === "unplugged";
+    this.#faulty.observeInto(snapshot, nowNs);
+    if (isBroken && snapshot.arrived[0] === 1) this.#break(snapshot, device);
     for (const [source, sample] of snapshot.samples.entries()) {
       if (snapshot.arrived[source] === 0) continue;
       const trueNs = this.#truthNs[source]!;
@@ -101,6 +127,16 @@ export class LossSenses implements RobotSensor {
       if (stampNs > trueNs) this.firstBadNs[source] = Math.min(this.firstBadNs[source]!, trueNs);
     }
     this.seenNs.fill(this.goodNs[0]!);
+  }
+
+  #break(snapshot: SensorSnapshot, device: DeviceTrouble): void {
+    const { robot, phaseIndex } = this.#options;
+    const { record, payload } = snapshot.samples[0]!;
+    if (this.#brokenCount === 0) this.#heldRad = payload[0]!;
+    const count = this.#brokenCount;
+    breakages[device]({ record, payload, heldRad: this.#heldRad, count, phaseIndex, robot });
+    this.#brokenCount += 1;
+    this.firstBadNs[0] = Math.min(this.firstBadNs[0]!, this.#truthNs[0]!);
   }
 
   /** Everything healthy: what the injector then spoils. */

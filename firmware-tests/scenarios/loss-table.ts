@@ -2,8 +2,8 @@
 // their own are made elsewhere and join here.
 
 import { KILL_ROWS } from "../kill-rows.ts";
-import { estopLosses } from "./estop-losses.ts";
-import type { EstopLoss } from "./estop-losses.ts";
+import { estopBlips, estopLosses } from "./estop-losses.ts";
+import type { EstopBlip, EstopLoss } from "./estop-losses.ts";
 import { linkLosses, STOP_AFTER_MS } from "./link-losses.ts";
 import type { LinkLoss } from "./link-losses.ts";
 import type { LossRow } from "./loss-row.ts";
@@ -22,7 +22,7 @@ const rearmTexts: Readonly<Record<Rearm, string>> = {
 function detectedBy(detect: Detection): string {
   switch (detect.of) {
     case "nothing":
-      return "nothing: it is less than lead and droop allow for";
+      return `nothing: ${detect.why}`;
     case "repair":
       return "the gate's repairs";
     case "policy":
@@ -66,15 +66,32 @@ function coreRow(loss: Loss): LossRow {
 }
 
 function estopRow(loss: EstopLoss): LossRow {
-  const { id, cause, chipSays, stopWithinMs, openWithinMs, does } = loss;
+  const { id, cause, chipSays, stopWithinMs, openWithinMs, does, isForGood } = loss;
+  const byReset = "a person: the chip's reset after its proof test, then reset, then start";
   return {
     id,
     cause,
-    detectedBy: `chip, \`${chipSays}\`, then the host`,
+    detectedBy:
+      isForGood === true
+        ? `host, \`gone\`; chip, \`${chipSays}\``
+        : `chip, \`${chipSays}\`, then the host`,
     within: `host ${stopWithinMs} ms, outputs ${openWithinMs} ms`,
     robotDoes: does,
     armFalls: "with `power_cut: falls`",
-    rearm: "a person: the chip's reset after its proof test, then reset, then start",
+    rearm: isForGood === true ? rearmTexts.restart : byReset,
+    proof: "firmware-tests/scenarios/estop-losses.test.ts",
+  };
+}
+
+function blipRow({ id, cause, detectedBy: by, countedWithinMs }: EstopBlip): LossRow {
+  return {
+    id,
+    cause,
+    detectedBy: by,
+    within: `${countedWithinMs} ms`,
+    robotDoes: "nothing changes; it is counted",
+    armFalls: "no",
+    rearm: rearmTexts.nobody,
     proof: "firmware-tests/scenarios/estop-losses.test.ts",
   };
 }
@@ -158,6 +175,7 @@ export const lossRows: readonly LossRow[] = [
   ...losses.map(coreRow),
   ...linkLosses.map(linkRow),
   ...estopLosses.map(estopRow),
+  ...estopBlips.map(blipRow),
   ...outsideRows,
   ...otherRows,
 ];

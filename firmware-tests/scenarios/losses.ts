@@ -22,7 +22,15 @@ export type PolicyTrouble =
   | "far"
   | "jump";
 /** What the arm itself may do. */
-export type DeviceTrouble = "blocked" | "runaway" | "overloaded" | "no_number";
+export type DeviceTrouble =
+  | "blocked"
+  | "runaway"
+  | "overloaded"
+  | "no_number"
+  | "missing"
+  | "missing_once"
+  | "wrong_once"
+  | "unplugged";
 
 /** How a row goes wrong. Everything else of the cell stays healthy. */
 export type Provocation =
@@ -47,8 +55,8 @@ export type Detection =
   | { readonly of: "policy"; readonly name: (typeof reasonNames)[number] }
   /** The gate changes the command, as it does in no healthy tick of the cell. */
   | { readonly of: "repair"; readonly name: "velocity" }
-  /** It stays within what lead and droop allow for. */
-  | { readonly of: "nothing" };
+  /** Nothing stops for it, and why. */
+  | { readonly of: "nothing"; readonly why: string };
 
 /** `restart`: only a new process moves the robot again. */
 export type Rearm = "nobody" | "nobody_then_person" | "person" | "restart";
@@ -115,6 +123,14 @@ const silent: Short = {
   pathMs: NO_DECISION,
   does: HOLDS,
   rearm: "nobody_then_person",
+};
+const unnoticed: Short = {
+  detect: { of: "nothing", why: "it is less than lead and droop allow for" },
+  withinMs: 0,
+  holdAfterMs: Infinity,
+  pathMs: [],
+  does: GOES_ON,
+  rearm: "nobody",
 };
 const refused: Short = {
   detect: { of: "evidence", name: "rejected_not_finite" },
@@ -187,15 +203,7 @@ const jointLosses: readonly Loss[] = [
     detect: { of: "reason", name: "stamp_in_future" },
     withinMs: 4.9,
   }),
-  sensor("joints-noisy", "joint sensor noisy, 0.3°", "noise:joints=0.005", {
-    ...silent,
-    detect: { of: "nothing" },
-    withinMs: 0,
-    holdAfterMs: Infinity,
-    pathMs: [],
-    does: GOES_ON,
-    rearm: "nobody",
-  }),
+  sensor("joints-noisy", "joint sensor noisy, 0.3°", "noise:joints=0.005", unnoticed),
   sensor("joints-wild", "joint sensor noisy beyond any motion, 3 rad", "noise:joints=3", {
     ...robotFault,
     detect: { of: "fault", name: "overload" },
@@ -208,6 +216,35 @@ const jointLosses: readonly Loss[] = [
     provoke: { by: "device", trouble: "no_number" },
     ...stale,
     withinMs: 14.9,
+  },
+  {
+    id: "one-joint-missing",
+    cause: "one joint's reading missing while the others go on: a silent servo",
+    provoke: { by: "device", trouble: "missing" },
+    ...stale,
+    withinMs: 14.9,
+  },
+  {
+    id: "one-joint-missing-once",
+    cause: "one joint's reading missing once: a bus frame that failed its check",
+    provoke: { by: "device", trouble: "missing_once" },
+    ...unnoticed,
+    detect: { of: "nothing", why: "the sample before it is fresh still" },
+  },
+  {
+    id: "joints-wrong-once",
+    cause: "one value of a joint sample wrong once, and no check caught it",
+    provoke: { by: "device", trouble: "wrong_once" },
+    ...unnoticed,
+    detect: { of: "nothing", why: "one sample is no fault, and the command keeps its limits" },
+  },
+  {
+    id: "device-unplugged",
+    cause: "robot's adapter unplugged: no reading comes, no command arrives",
+    provoke: { by: "device", trouble: "unplugged" },
+    ...stale,
+    does: "brakes and holds by commands that nobody hears; the last one expires in the device",
+    armFalls: "only if the device lets go without commands",
   },
 ];
 
@@ -229,7 +266,7 @@ const robotLosses: readonly Loss[] = [
   {
     id: "joint-blocked",
     isEvent: true,
-    cause: "joint blocked, or its servo without torque, in motion",
+    cause: "joint blocked, its servo without torque or its reading stuck, in motion",
     provoke: { by: "device", trouble: "blocked" },
     ...robotFault,
     detect: { of: "fault", name: "following_error" },

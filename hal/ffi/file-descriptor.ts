@@ -16,7 +16,11 @@ const WAIT_MS_MAX = 100;
 const READ_BYTES_MAX = 4_096;
 const WRITE_BYTES_MAX = 4_096;
 
-const NO_RIGHT = ': sudo usermod -aG dialout "$USER", then log out and in again';
+/** What a person can do about a reason. */
+const HELP: Readonly<Record<string, string>> = {
+  EACCES: ': sudo usermod -aG dialout "$USER", then log out and in again',
+  EBUSY: ": another program has it",
+};
 
 /** What `read` and `write` answer when the device is no longer there. */
 export const GONE = -1;
@@ -104,6 +108,10 @@ export class FileDescriptor {
     return libc.poll(this.#pollFd.address, 1, timeoutMs) > 0;
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** May be called again. */
   close(): void {
     if (this.#isOpen) libc.close(this.fd);
@@ -116,7 +124,7 @@ function openAs(path: string, access: number): FileDescriptor {
   const fd = libc.open(ptr(name), access | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0);
   if (fd >= 0) return new FileDescriptor(path, fd);
   const reason = errnoName(errno());
-  throw new DeviceError("open", path, reason, reason === "EACCES" ? NO_RIGHT : "");
+  throw new DeviceError("open", path, reason, HELP[reason]);
 }
 
 /** Makes a pipe with a name, which two processes open like a device. */

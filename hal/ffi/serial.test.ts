@@ -6,8 +6,12 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileDescriptor, GONE, makeFifo } from "./file-descriptor.ts";
+import { cBuffer, libc } from "./libc.ts";
 import { Pty } from "./pty.ts";
 import { baudOf, openSerial, setDtr } from "./serial.ts";
+
+/** Whether a terminal is claimed, as the kernel says. */
+const TIOCGEXCL = 0x8004_5440;
 
 const root = mkdtempSync(join(tmpdir(), "holdfast-serial-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -61,6 +65,23 @@ test("a second opener is refused, and may come once the first has closed", () =>
   first.close();
   first.close();
   openSerial(pty.path, 500_000).close();
+  pty.close();
+});
+
+test("a line that was closed is claimed by nobody, though its other end lives on", () => {
+  const pty = new Pty();
+  const look = FileDescriptor.open(pty.path);
+  const claim = cBuffer(4);
+  const claimed = (): number => {
+    expect(libc.ioctl(look.fd, TIOCGEXCL, claim.address)).toBe(0);
+    return claim.words[0]!;
+  };
+  expect(claimed()).toBe(0); // or only root could open what an emulator offers
+  const line = openSerial(pty.path, 500_000);
+  expect(claimed()).toBe(1);
+  line.close();
+  expect(claimed()).toBe(0);
+  look.close();
   pty.close();
 });
 

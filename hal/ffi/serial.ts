@@ -9,6 +9,7 @@ import { DeviceError, FileDescriptor } from "./file-descriptor.ts";
 const TCGETS2 = 0x802c_542a;
 const TCSETS2 = 0x402c_542b;
 const TIOCEXCL = 0x540c;
+const TIOCNXCL = 0x540d;
 const TCFLSH = 0x540b;
 const TIOCMBIS = 0x5416;
 const TIOCMBIC = 0x5417;
@@ -27,12 +28,20 @@ const CFLAG_RAW_8N1 = 0x30 | 0x80 | 0x800; // CS8, CREAD, CLOCAL; neither HUPCL 
 const BOTHER = 0x1000;
 const BAUD_MAX = 4_000_000;
 
+/** Closing gives the claim back: a pseudo-terminal would keep it while its other end is open. */
+class SerialLine extends FileDescriptor {
+  override close(): void {
+    if (this.isOpen) libc.ioctl(this.fd, TIOCNXCL, 0 as Pointer);
+    super.close();
+  }
+}
+
 /** Opens a serial line for this process alone. */
 export function openSerial(path: string, baud: number): FileDescriptor {
   if (!Number.isInteger(baud) || baud < 1 || baud > BAUD_MAX) {
     throw new DeviceError(`set ${baud} baud on`, path, "EINVAL");
   }
-  const line = FileDescriptor.open(path);
+  const line = new SerialLine(path, FileDescriptor.open(path).fd);
   try {
     if (libc.flock(line.fd, LOCK_EXCLUSIVE_NOW) !== 0) {
       throw new DeviceError("open", path, "EBUSY", ": another program has it");

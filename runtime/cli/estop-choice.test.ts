@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import { EstopMode } from "../contracts/estop-codes.ts";
 import { EstopStatusSlot } from "../contracts/estop-line.ts";
+import { EstopProblem } from "../../safety/estop-link.ts";
 import { loadRobot } from "../profile/load.ts";
 import { createArena } from "../shm/arena.ts";
 import { LatestWriter } from "../shm/latest-cell.ts";
@@ -47,7 +48,7 @@ test("an e-stop that can't be is refused by name", () => {
 class Watched {
   readonly told: string[] = [];
   readonly pressed: string[] = [];
-  readonly facts = { nowNs: instant(0), isStarting: true, isActive: false };
+  readonly facts = { nowNs: instant(0), isStarting: true, isActive: false, isEnableLost: false };
   readonly watch: EstopWatch;
   readonly #status: LatestWriter;
 
@@ -108,6 +109,21 @@ test("mode, cause and problem are told once each time they change, and a board h
     "e-stop board: ARMED",
     "e-stop board: ARMED, outputs open: answers late",
     "e-stop board: TRIPPED by silence, proof_failed",
+  ]);
+});
+
+test("what only a new run brings back is named: the enable line before the e-stop's own", () => {
+  const watched = new Watched({ kind: "emulated", autoReset: false }).tell(EstopMode.Armed);
+  expect(watched.watch.lost).toBe("");
+  watched.tell(EstopMode.Armed, 0, EstopProblem.Gone);
+  expect(watched.watch.lost).toBe("the e-stop's line is gone");
+  watched.facts.isEnableLost = true;
+  watched.tell(EstopMode.Armed);
+  expect(watched.watch.lost).toBe("the e-stop's enable line is lost");
+  expect(watched.told).toEqual([
+    "e-stop emulated: ARMED",
+    "e-stop emulated: ARMED, gone",
+    "e-stop emulated: ARMED, enable line lost",
   ]);
 });
 

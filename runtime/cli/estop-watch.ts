@@ -47,6 +47,8 @@ export type EstopFacts = {
   readonly isStarting: boolean;
   /** The robot's drives have power. */
   readonly isActive: boolean;
+  /** The line by which they get it can't be believed any more. */
+  readonly isEnableLost: boolean;
 };
 
 export class EstopWatch {
@@ -59,6 +61,7 @@ export class EstopWatch {
   readonly #emulator: EmulatorKeys | undefined;
   #told = "";
   #isActive = false;
+  #isEnableLost = false;
   #isRemedyTold = false;
   /** When the run pressed the reset, and when first. */
   #pressedNs = Number.NEGATIVE_INFINITY;
@@ -85,6 +88,7 @@ export class EstopWatch {
     if (this.#choice.kind === "none") return;
     this.#status.take();
     const facts = this.#facts();
+    this.#isEnableLost = facts.isEnableLost;
     const { text } = this;
     if (text !== this.#told) this.#note(`e-stop ${text}`);
     this.#told = text;
@@ -146,7 +150,8 @@ export class EstopWatch {
     const bad = estopVerdictNames[record[EstopStatusSlot.lastBad]!];
     const open = isHeldOpen ? `, outputs open: answers ${bad}` : "";
     const trouble = problem === EstopProblem.None ? "" : `, ${estopProblemNames[problem]}`;
-    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${open}${trouble}`;
+    const enable = this.#isEnableLost ? ", enable line lost" : "";
+    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${open}${trouble}${enable}`;
   }
 
   /** Shown all run. */
@@ -155,9 +160,11 @@ export class EstopWatch {
     return ["no independent e-stop: --estop emulated shows what one does"];
   }
 
-  /** Its line is gone, and comes back with a new run only. */
-  get isGone(): boolean {
-    return this.#status.record[EstopStatusSlot.problem] === EstopProblem.Gone;
+  /** What only a new run brings back, in words; empty while nothing is lost. */
+  get lost(): string {
+    if (this.#isEnableLost) return "the e-stop's enable line is lost";
+    const isGone = this.#status.record[EstopStatusSlot.problem] === EstopProblem.Gone;
+    return isGone ? "the e-stop's line is gone" : "";
   }
 
   /** The proof test is over, and a person's reset is all that is missing. */

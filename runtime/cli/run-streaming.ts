@@ -17,6 +17,7 @@ import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader } from "../shm/latest-cell.ts";
 import { RingReader } from "../shm/spsc-ring.ts";
 import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
+import { SupplyTrouble } from "../workers/supply.ts";
 import { SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
 import { EstopEmulator } from "./estop-emulator.ts";
@@ -177,8 +178,7 @@ class StreamingRun {
   }
 
   /** No reset leads anywhere: only a new run opens its line again. */
-  #loseEstop(): void {
-    const text = "the e-stop's line is gone";
+  #loseEstop(text: string): void {
     this.#failure = text;
     this.#watch.lostThread = text;
   }
@@ -231,7 +231,8 @@ class StreamingRun {
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
-    if (this.#estop.isGone && this.#watch.lostThread === "") this.#loseEstop();
+    const { lost } = this.#estop;
+    if (lost !== "" && this.#watch.lostThread === "") this.#loseEstop(lost);
     this.#robotStatus.take();
     this.#policyStatus.take();
     if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
@@ -278,6 +279,7 @@ class StreamingRun {
       nowNs: this.#clock.nowNs(),
       isStarting: this.#lastMode === Mode.Starting,
       isActive: record[RobotStatusSlot.lifecycle] === LifecycleState.Active,
+      isEnableLost: record[RobotStatusSlot.supplyTrouble] !== SupplyTrouble.None,
     };
   }
 

@@ -48,6 +48,7 @@ export class ActionBuffer {
     evidence: EvidenceSink,
   ) {
     assert(command.length === profile.joints.length, "one command value per joint");
+    assert(profile.policy.blendNs >= 0, "a cross-fade is a length of time");
     this.#evidence = evidence;
     this.#fingerprint = schemaFingerprint;
     this.#jointCount = profile.joints.length;
@@ -73,6 +74,7 @@ export class ActionBuffer {
     const verdict = this.#judge(chunk, nowNs);
     this.#evidence.note(verdict, chunk.epoch, chunk.seq, nowNs);
     if (verdict !== Evidence.Accepted) return verdict;
+    assert(chunk.seq > this.#acceptedSeq, "sequence ids of accepted chunks rise");
     this.#acceptedSeq = chunk.seq;
     // One whose time has come is in use already; replacing it by a later one would leave a gap.
     if (chunk.validFromNs > nowNs) this.#promoteDue(nowNs);
@@ -80,11 +82,13 @@ export class ActionBuffer {
     this.#scheduled.copyFrom(chunk);
     this.#hasScheduled = true;
     if (chunk.validFromNs <= nowNs) this.#promote(nowNs);
+    this.#assertOwnEpoch();
     return verdict;
   }
 
   /** The row that applies now, into `out`. NoAction when there is none. */
   sampleInto(out: ActionSample, nowNs: Instant): Reason {
+    this.#assertOwnEpoch();
     this.#promoteDue(nowNs);
     if (this.#hasActive && nowNs >= this.#active.validUntilNs) {
       this.#hasActive = false;
@@ -108,18 +112,27 @@ export class ActionBuffer {
   /** Drops the chunk in use: the gate found that it may not begin. */
   voidActive(why: Evidence, nowNs: Instant): void {
     if (!this.#hasActive) return;
+    this.#assertOwnEpoch();
     this.#hasActive = false;
     this.#note(why, this.#active, nowNs);
   }
 
   /** The barrier between episodes: all that was decided before is void, ids start again. */
   syncEpoch(epoch: number, nowNs: Instant): void {
+    assert(epoch > this.#epoch, "epochs only rise");
+    this.#assertOwnEpoch();
     if (this.#hasActive) this.#note(Evidence.Voided, this.#active, nowNs);
     if (this.#hasScheduled) this.#note(Evidence.Voided, this.#scheduled, nowNs);
     this.#epoch = epoch;
     this.#acceptedSeq = 0;
     this.#hasActive = false;
     this.#hasScheduled = false;
+  }
+
+  #assertOwnEpoch(): void {
+    const epoch = this.#epoch;
+    assert(!this.#hasActive || this.#active.epoch === epoch, "a chunk in use is of this epoch");
+    assert(!this.#hasScheduled || this.#scheduled.epoch === epoch, "and so is one that waits");
   }
 
   // Comparisons are written so that a NaN is refused.
@@ -169,6 +182,7 @@ export class ActionBuffer {
 
   /** The scheduled chunk takes over; the one before fades, if the profile blends. */
   #promote(nowNs: Instant): void {
+    assert(this.#hasScheduled, "a chunk takes over from where it waited");
     if (this.#hasActive) this.#note(Evidence.Preempted, this.#active, nowNs);
     const before = this.#fading;
     this.#fading = this.#active;
@@ -217,6 +231,7 @@ export class ActionBuffer {
     const { values, horizon, dtNs } = chunk;
     const sinceNs = nowNs - chunk.validFromNs;
     const row = Math.min(Math.floor(sinceNs / dtNs), horizon - 1);
+    assert(row >= 0 && row < horizon, "a row is one of its chunk's");
     const here = row * width;
     if (!this.#linear || row === horizon - 1) {
       for (let joint = 0; joint < width; joint += 1) out[joint] = values[here + joint]!;

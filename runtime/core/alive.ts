@@ -2,7 +2,7 @@
 //
 // Each thread raises a counter of its own; every `CHECK_TICKS` ticks the control tick asks whether
 // it moved enough. A thread that has never moved is not judged: it may still be starting. What a
-// thread reports of itself counts in the same rhythm, as far as its row lets it.
+// thread reports of itself counts in the very next tick, as far as its row lets it.
 
 import { assert } from "../contracts/assert.ts";
 
@@ -33,7 +33,7 @@ export class AliveMonitor {
   readonly #counters: AliveCounters;
   readonly #last: Float64Array;
   readonly #still: Float64Array;
-  #faults = 0;
+  #silent = 0;
   #tick = 0;
 
   constructor(rows: readonly AliveRow[], counters: AliveCounters) {
@@ -47,17 +47,24 @@ export class AliveMonitor {
   /** Bits of the faults that hold now. Called once a tick. */
   check(): number {
     this.#tick += 1;
-    if (this.#tick % CHECK_TICKS !== 0) return this.#faults;
-    this.#faults = 0;
+    if (this.#tick % CHECK_TICKS === 0) this.#judgeSilence();
+    let faults = this.#silent;
+    for (let index = 0; index < this.#rows.length; index += 1) {
+      const row = this.#rows[index]!;
+      faults |= this.#counters.reported(row.counterIndex) & row.reportMask;
+    }
+    return faults;
+  }
+
+  #judgeSilence(): void {
+    this.#silent = 0;
     for (let index = 0; index < this.#rows.length; index += 1) {
       const row = this.#rows[index]!;
       const count = this.#counters.read(row.counterIndex);
       const moved = count !== this.#last[index];
       this.#last[index] = count;
       this.#still[index] = moved || count === 0 ? 0 : this.#still[index]! + 1;
-      if (this.#still[index]! >= row.checkCountMax) this.#faults |= row.faultBit;
-      this.#faults |= this.#counters.reported(row.counterIndex) & row.reportMask;
+      if (this.#still[index]! >= row.checkCountMax) this.#silent |= row.faultBit;
     }
-    return this.#faults;
   }
 }

@@ -140,6 +140,15 @@ test("what a thread reports of itself counts as far as its row lets it", () => {
   expect(check()).toBe(0);
 });
 
+test("what a thread reports counts in the next tick, and no longer than it reports it", () => {
+  const { reports, monitor } = aliveSetup();
+  expect(monitor.check()).toBe(0);
+  reports[3] = 32;
+  expect(monitor.check()).toBe(32);
+  reports[3] = 0;
+  expect(monitor.check()).toBe(0);
+});
+
 test("a row without patience is refused", () => {
   const row = { thread: "robot", counterIndex: 0, checkCountMax: 0, faultBit: 1, reportMask: 0 };
   expect(() => new AliveMonitor([row], { read: () => 0, reported: () => 0 })).toThrow(

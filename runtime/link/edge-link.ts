@@ -91,6 +91,7 @@ export class EdgeLink {
   constructor(options: EdgeLinkOptions) {
     this.#makeHello = options.makeHello;
     this.#random = options.random;
+    this.#assertWhole();
   }
 
   get phase(): LinkPhase {
@@ -119,6 +120,7 @@ export class EdgeLink {
   start(nowNs: Instant): void {
     assert(this.#phase === "idle", "a link is started once");
     this.#dial(nowNs);
+    this.#assertWhole();
   }
 
   /** The stream is open. */
@@ -129,17 +131,24 @@ export class EdgeLink {
     const hello = this.#makeHello(BigInt(this.#session));
     this.#hello = hello;
     this.#send({ case: "hello", value: hello });
+    this.#assertWhole();
   }
 
   /** The stream ended, or never opened. */
   closed(why: string, nowNs: Instant): void {
     if (this.#phase === "idle" || this.#phase === "waiting") return;
     this.#lose(why, nowNs);
+    this.#assertWhole();
   }
 
   received({ message }: HostMessage, nowNs: Instant): void {
     if (!this.#isOpen) return;
     this.#silenceDueNs = instant(nowNs + SILENCE_NS_MAX);
+    this.#take(message, nowNs);
+    this.#assertWhole();
+  }
+
+  #take(message: HostMessage["message"], nowNs: Instant): void {
     switch (message.case) {
       case "welcome":
         this.#welcome(message.value, nowNs);
@@ -175,6 +184,7 @@ export class EdgeLink {
     if (this.#phase !== "ready" || this.isBusy) return undefined;
     const epoch = Number(observation.epoch);
     if (epoch !== this.#epoch) this.#reset(epoch);
+    assert(endNs > stampNs, "an answer is late some time after its state");
     this.#requestId += 1;
     this.#request = { id: this.#requestId, stampNs, endNs };
     const value = create(ObservationSchema, {
@@ -183,12 +193,14 @@ export class EdgeLink {
       observationId: BigInt(this.#requestId),
     });
     this.#send({ case: "observation", value });
+    this.#assertWhole();
     return this.#requestId;
   }
 
   /** Tells the host what became of its chunk. */
   receipt(observationId: number, accepted: boolean, code: string): void {
     if (this.#phase !== "ready") return;
+    this.#assertWhole();
     const linkSession = BigInt(this.#session);
     const facts = { linkSession, observationId: BigInt(observationId), accepted, code };
     this.#send({ case: "receipt", value: create(ReceiptSchema, facts) });
@@ -204,6 +216,7 @@ export class EdgeLink {
       this.#hangUp(`nothing heard for ${SILENCE_NS_MAX / 1e6} ms`, nowNs);
     }
     if (nowNs >= this.#pingDueNs) this.#ping(nowNs);
+    this.#assertWhole();
   }
 
   takeOutput(): LinkOutput | undefined {
@@ -220,6 +233,17 @@ export class EdgeLink {
     this.#fail("the run ended");
     this.#quiet("idle");
     this.#phaseDueNs = NEVER;
+    this.#assertWhole();
+  }
+
+  /** What holds between any two calls. */
+  #assertWhole(): void {
+    const isWelcome = this.#phase === "warming" || this.#phase === "ready";
+    assert(this.#request === undefined || this.#phase === "ready", "only a ready link is asked");
+    assert(this.#isOpen || this.#silenceDueNs === NEVER, "only an open stream can be silent");
+    assert(isWelcome || this.#pingDueNs === NEVER, "only a host that said welcome is pinged");
+    assert(!isWelcome || this.#facts !== undefined, "a welcome names the policy");
+    assert(this.#phase === "idle" || this.#session > 0, "a link that tries has a session");
   }
 
   get #isOpen(): boolean {
@@ -334,6 +358,7 @@ export class EdgeLink {
     const pauseNs = this.#backoffNs * (0.8 + 0.2 * this.#random.next());
     this.#phaseDueNs = instant(nowNs + Math.floor(pauseNs));
     this.#backoffNs = duration(Math.min(2 * this.#backoffNs, BACKOFF_NS_MAX));
+    assert(this.#backoffNs >= BACKOFF_NS_MIN, "a pause stays within its limits");
   }
 
   #quiet(phase: LinkPhase): void {

@@ -37,3 +37,16 @@ test("beside a simulated world drivers get 2 s, and nothing else more than on ha
   expect([estop!.thread, estop!.checks, estop!.fault]).toEqual(["estop", 20, "estop_open"]);
   expect(others).toEqual(patience("so101", true).slice(2));
 });
+
+test("what a thread alone knows it reports: a robot its power line, a policy its slowness", () => {
+  const reports = aliveTable(loadRobot("so101"), true).map(({ thread, reportMask }) => [
+    thread,
+    faultNames.filter((_, fault) => (reportMask & (1 << fault)) !== 0),
+  ]);
+  expect(Object.fromEntries(reports)).toEqual({
+    robot: ["estop_open"],
+    estop: [],
+    policy: ["policy_slow"],
+    main: [],
+  });
+});

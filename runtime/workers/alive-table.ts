@@ -16,7 +16,8 @@ export function aliveTable(robot: RobotProfile, isHardware: boolean): readonly A
   const checksPerS = robot.controlHz / 20;
   const busSilenceS = isHardware ? BUS_SILENCE_S : WORLD_SILENCE_S;
   return [
-    row("robot", ThreadSlot.robot, busSilenceS * checksPerS, Fault.DriverLost),
+    // It knows itself when the line by which its drives get their power is lost.
+    row("robot", ThreadSlot.robot, busSilenceS * checksPerS, Fault.DriverLost, Fault.EstopOpen),
     // The e-stop's driver turns at the control rate too; its chip cuts long before this is seen.
     row("estop", ThreadSlot.estop, busSilenceS * checksPerS, Fault.EstopOpen),
     // A policy thread polls every few ms between decisions; a decision may take a second.

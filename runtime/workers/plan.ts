@@ -111,8 +111,10 @@ export const RobotStatusSlot = {
   episodes: 6,
   successes: 7,
   stepCount: 8,
+  /** A `SupplyTrouble`. */
+  supplyTrouble: 9,
 } as const;
-export const ROBOT_STATUS_SLOT_COUNT = 9;
+export const ROBOT_STATUS_SLOT_COUNT = 10;
 
 /** Slots of the cell in which the policy thread tells main how it goes. */
 export const PolicyStatusSlot = { safeTicks: 0, safeEpisodes: REASON_COUNT } as const;

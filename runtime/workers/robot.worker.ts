@@ -3,6 +3,7 @@
 // so a hung control thread does not freeze the world: the command expires in it.
 
 import { SceneSource, frameSlotCount } from "../../hal/mujoco/scene.ts";
+import { Fault } from "../../safety/faults.ts";
 import { assert } from "../contracts/assert.ts";
 import { CommandView, commandSlotCount } from "../contracts/command.ts";
 import { SensorSnapshot } from "../contracts/sample.ts";
@@ -14,7 +15,7 @@ import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { makeBody } from "./body.ts";
 import { RobotStatusSlot, sourcesOf, worldPhaseNs, WorldSlot } from "./plan.ts";
 import { CellSampleWriter, WordStop } from "./ports.ts";
-import { Supply } from "./supply.ts";
+import { Supply, SupplyTrouble, supplyTroubleTexts } from "./supply.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, note, runWhenTold } from "./thread.ts";
 
@@ -53,6 +54,7 @@ const supply =
 let missedBeats = 0;
 let cycle = 0;
 let toldFault = false;
+let toldSupply = false;
 
 function publishStatus(): void {
   const { record } = status;
@@ -65,6 +67,7 @@ function publishStatus(): void {
   record[RobotStatusSlot.episodes] = body.begunCount;
   record[RobotStatusSlot.successes] = body.successCount;
   record[RobotStatusSlot.stepCount] = cycle;
+  record[RobotStatusSlot.supplyTrouble] = supply?.trouble ?? SupplyTrouble.None;
   status.publish();
 }
 
@@ -83,12 +86,23 @@ function publishFrame(stampNs: number): void {
   worlds.publish();
 }
 
+/** The drives go without power in this cycle; control knows it in its next tick. */
+function followSupply(dueNs: Instant): void {
+  if (supply === undefined) return;
+  if (supply.take()) body.setPowered(supply.hasPower, dueNs);
+  if (supply.trouble === SupplyTrouble.None || toldSupply) return;
+  toldSupply = true;
+  words.reportFaults(ThreadSlot.robot, 1 << Fault.EstopOpen);
+  const why = supplyTroubleTexts[supply.trouble];
+  note(`the e-stop's enable line ${plan.run.estop!.enablePath} is lost: ${why}`);
+}
+
 function runCycle(dueNs: Instant): void {
   if (commands.take()) {
     command.record.set(commands.record);
     body.send(command);
   }
-  if (supply?.take() === true) body.setPowered(supply.hasPower, dueNs);
+  followSupply(dueNs);
   body.advanceTo(dueNs);
   body.sensor.observeInto(snapshot, clock.nowNs());
   samples.publish(snapshot);
