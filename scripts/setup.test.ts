@@ -40,7 +40,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(clone, { recursive: true, force: true }));
 
-/** A Bun that knows its version, notes how it is to install, and prints whatever else it is asked. */
+/** A Bun that knows its version, notes how it shall install, and prints what else it is asked. */
 function standIn(folder: string, version: string): void {
   const file = join(clone, folder, "bun");
   const install = `mkdir -p node_modules; echo "$*" >node_modules/asked`;
