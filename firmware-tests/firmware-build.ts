@@ -1,8 +1,8 @@
 // Builds the e-stop firmware for tests, once per process: the core as a library of this machine,
 // the random walk under sanitizers, and the image of the chip. A compiler that is missing skips
-// what needs it; the committed image needs none.
+// what needs it; the committed image needs none. Two processes at once wait for each other.
 
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dir, "..");
@@ -22,7 +22,9 @@ export function makeFirmware(target: string, ...constants: string[]): void {
   const name = [target, ...constants].join(" ");
   if (made.has(name)) return;
   made.add(name);
-  const run = Bun.spawnSync(["make", "-s", "-C", FIRMWARE, target, ...constants]);
+  mkdirSync(FIRMWARE_OUT, { recursive: true });
+  const alone = ["flock", join(FIRMWARE_OUT, "lock")];
+  const run = Bun.spawnSync([...alone, "make", "-s", "-C", FIRMWARE, target, ...constants]);
   if (run.exitCode === 0) return;
   throw new Error(`Cannot make ${target}: ${run.stderr.toString().trim()}`);
 }

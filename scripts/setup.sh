@@ -70,13 +70,17 @@ fetch_bun() {
   has_pinned_version "$BUN" || fail "Cannot start $BUN on this machine: it needs a glibc Linux"
 }
 
+# No package runs a script of its own here. Without the summary Bun does not tell that it blocked
+# one (of protobufjs, which onnxruntime-web brings along: it only compares version numbers).
+INSTALL_OPTIONS=(--frozen-lockfile --ignore-scripts --no-summary)
+
 # A copy of bun.lock marks a finished installation, so an interrupted one is done again.
 packages_are_installed() { cmp -s "$ROOT/bun.lock" "$INSTALLED"; }
 
 install_packages() {
   say "installing the packages of bun.lock"
   rm -f "$INSTALLED"
-  (cd "$ROOT" && "$BUN" install --frozen-lockfile >&2 9>&-) ||
+  (cd "$ROOT" && "$BUN" install "${INSTALL_OPTIONS[@]}" >&2 9>&-) ||
     fail "Cannot install the packages of bun.lock: Bun's words are above." \
       "The first run needs the npm registry; later runs work offline"
   cp "$ROOT/bun.lock" "$INSTALLED"

@@ -8,6 +8,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -39,10 +40,11 @@ beforeAll(() => {
 
 afterAll(() => rmSync(clone, { recursive: true, force: true }));
 
-/** A Bun that knows its version, installs nothing, and prints whatever else it is asked. */
+/** A Bun that knows its version, notes how it shall install, and prints what else it is asked. */
 function standIn(folder: string, version: string): void {
   const file = join(clone, folder, "bun");
-  const script = `case "$1" in --version) echo ${version} ;; install) mkdir -p node_modules ;;`;
+  const install = `mkdir -p node_modules; echo "$*" >node_modules/asked`;
+  const script = `case "$1" in --version) echo ${version} ;; install) ${install} ;;`;
   writeFileSync(file, `#!/bin/bash\n${script} *) printf '%s|' "$@" ;; esac\n`);
   chmodSync(file, 0o755);
 }
@@ -69,6 +71,9 @@ test("the first start installs the packages and says so, the next says nothing",
     { code: 0, output: `set-up: installing the packages of bun.lock\n${FIXED}run|` },
     { code: 0, output: `${FIXED}run|` },
   ]);
+  // Of the lock file alone, and no package runs a script.
+  const asked = readFileSync(join(clone, "node_modules/asked"), "utf8");
+  expect(asked).toBe("install --frozen-lockfile --ignore-scripts --no-summary\n");
 });
 
 test.each([

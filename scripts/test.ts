@@ -1,34 +1,37 @@
-// Runs every check of the repository in turn, names each with its seconds, and ends with one line
+// Runs every check of the repository, names each with its seconds, and ends with one line
 // "N passed, N failed": the cases of `bun test` by its JUnit file, and each other check as one.
 // With paths it runs only those test files. It never stops at the first failure.
+//
+// Tests that follow the wall clock mostly wait. Beside them goes what only computes, so that a
+// second core is not idle; two runs in real time never go on beside each other.
 
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT, runCommand } from "./child-process.ts";
+import { ROOT } from "./child-process.ts";
 import { JunitError, readJunit } from "./junit.ts";
+import { runGroups } from "./lanes.ts";
+import type { Group, Outcome, Stage, Verdict } from "./lanes.ts";
 import { LONG_FIGURES } from "./long-report.ts";
 import { optionalParts } from "./optional-parts.ts";
 
-type Outcome = {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  /** What a reader must know: why it failed, or what was left out. */
-  readonly notes: readonly string[];
-};
-
-type Stage = { readonly name: string; readonly run: () => Promise<Outcome> };
 type Arguments = { readonly long: boolean; readonly paths: readonly string[] };
 
 const PASSED: Outcome = { passed: 1, failed: 0, skipped: 0, notes: [] };
 const failed = (note: string): Outcome => ({ passed: 0, failed: 1, skipped: 0, notes: [note] });
 
 const RESULTS = join(ROOT, ".cache/test");
-const JUNIT = join(RESULTS, "junit.xml");
 const BUN = process.execPath;
 /** Everything together stays below 15 minutes; a stage that hangs must not take all of them. */
 const TEST_SECONDS_MAX = 660;
 const LONG_SECONDS_MAX = 4 * 3_600;
+const BUILD_SECONDS_MAX = 300;
+/** Long ones that look at no clock and start nothing in real time. Any other waits its turn. */
+const COMPUTING = [
+  ...["chunk-seams*", "estop-behaviour*", "estop-chip*", "estop-core*", "estop-errors*"],
+  ...["estop-fuzz*", "estop-keyed*", "estop-late*", "estop-model*", "estop-replay*", "gate-*"],
+  ...["parking*", "pick-place*", "rp2040*", "run-lockstep*", "supervisor-explore*"],
+  ...["scenarios/*losses*", "scenarios/field-reports*", "scenarios/proof-ignored*"],
+].map((name) => new Bun.Glob(`firmware-tests/${name}`));
 // Coverage makes hot loops five times slower, and does not follow threads and child processes.
 const NOT_FOR_COVERAGE = [
   ...["estop-behaviour*", "estop-chip*", "estop-core*", "estop-e2e*", "estop-errors*"],
@@ -36,49 +39,47 @@ const NOT_FOR_COVERAGE = [
   ...["console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
   ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
+  ...["stood-still*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */
 const CASE_MS_MAX = 60_000;
 
 /** A stage that is one command: it passes when the exit status is 0. */
-function command(name: string, secondsMax: number, argv: readonly string[]): Stage {
-  return {
-    name,
-    run: async () => {
-      const result = await runCommand(argv, { secondsMax, shown: true });
-      if (result.code === 0) return PASSED;
-      return failed(result.timedOut ? `ran past ${secondsMax} s` : `exit status ${result.code}`);
-    },
-  };
-}
+const command = (name: string, secondsMax: number, argv: readonly string[]): Stage => ({
+  name,
+  run: async (start) => {
+    const result = await start(argv, secondsMax);
+    if (result.code === 0) return PASSED;
+    return failed(result.timedOut ? `ran past ${secondsMax} s` : `exit status ${result.code}`);
+  },
+});
 
 const packageTool = (...argv: string[]): string[] => [BUN, "run", "--bun", ...argv];
 
-function testStage({ long, paths }: Arguments): Stage {
-  return {
-    name: "tests",
-    run: async () => {
-      rmSync(JUNIT, { force: true });
-      const secondsMax = long ? LONG_SECONDS_MAX : TEST_SECONDS_MAX;
-      const argv = [BUN, "test", "--no-orphans", `--timeout=${CASE_MS_MAX}`, "--reporter=junit"];
-      argv.push(`--reporter-outfile=${JUNIT}`);
-      const result = await runCommand([...argv, ...paths], { secondsMax, shown: true });
-      if (result.timedOut) return failed(`ran past ${secondsMax} s`);
-      if (!existsSync(JUNIT)) return failed(`exit status ${result.code}, and no JUnit file`);
-      return countTests(await Bun.file(JUNIT).text(), result.code, paths.length === 0);
-    },
-  };
-}
+/** The cases of some test files, or of what the paths of a person name. */
+const tests = (name: string, long: boolean, paths: readonly string[]): Stage => ({
+  name,
+  run: async (start) => {
+    const junit = join(RESULTS, `${name.replaceAll(" ", "-")}.xml`);
+    rmSync(junit, { force: true });
+    const secondsMax = long ? LONG_SECONDS_MAX : TEST_SECONDS_MAX;
+    const argv = [BUN, "test", "--no-orphans", `--timeout=${CASE_MS_MAX}`, "--reporter=junit"];
+    argv.push(`--reporter-outfile=${junit}`);
+    const result = await start([...argv, ...paths], secondsMax);
+    if (result.timedOut) return failed(`ran past ${secondsMax} s`);
+    if (!existsSync(junit)) return failed(`exit status ${result.code}, and no JUnit file`);
+    const wanted = testFiles().filter((path) => paths.includes(`./${path}`));
+    return countTests(await Bun.file(junit).text(), result.code, wanted);
+  },
+});
 
 /** A file that did not load, or an error outside every case, is a failure JUnit does not have. */
-function countTests(junit: string, code: number, whole: boolean): Outcome {
+function countTests(junit: string, code: number, wanted: readonly string[]): Outcome {
   try {
     const counts = readJunit(junit);
-    const notes = whole
-      ? testFiles()
-          .filter((path) => !counts.files.has(path))
-          .map((path) => `${path}: no case of it ran`)
-      : [];
+    const notes = wanted
+      .filter((path) => !counts.files.has(path))
+      .map((path) => `${path}: no case of it ran`);
     if (code !== 0 && counts.failed + notes.length === 0) notes.push(`exit status ${code}`);
     const { passed, skipped } = counts;
     return { passed, failed: counts.failed + notes.length, skipped, notes };
@@ -95,32 +96,38 @@ const testFiles = (): string[] =>
     ),
   ].sort();
 
+const computes = (path: string): boolean => COMPUTING.some((glob) => glob.match(path));
+/** With a dot before it a path names one file, not every one whose path contains it. */
+const exactly = (path: string): string => `./${path}`;
+
 const coverageStage: Stage = {
   name: "coverage",
-  run: async () => {
+  run: async (start) => {
     const folder = join(RESULTS, "coverage");
     rmSync(folder, { recursive: true, force: true });
     const argv = [BUN, "test", "--no-orphans", "--dots", `--timeout=${CASE_MS_MAX}`];
     argv.push("--coverage", "--coverage-reporter=lcov", `--coverage-dir=${folder}`);
     argv.push(...NOT_FOR_COVERAGE.map((pattern) => `--path-ignore-patterns=${pattern}`));
-    // Its own failures count in the stage before: here only the lines are asked for.
-    await runCommand(argv, { secondsMax: TEST_SECONDS_MAX });
-    return command("", 60, [BUN, "scripts/coverage.ts"]).run();
+    // Its own failures count elsewhere: here only the lines are asked for.
+    await start(argv, TEST_SECONDS_MAX, { isQuiet: true });
+    return command("", 60, [BUN, "scripts/coverage.ts"]).run(start);
   },
 };
 
 /** Builds this machine's binary twice and compares the lines with the SHA-256. */
 const buildStage: Stage = {
   name: "build, twice the same",
-  run: async () => {
+  run: async (start) => {
     const target = process.arch === "arm64" ? "arm64" : "x64";
-    const argv = [BUN, "scripts/build.ts", target];
-    const first = await runCommand(argv, { secondsMax: 300 });
-    const second = await runCommand(argv, { secondsMax: 300 });
-    process.stdout.write(second.output);
-    if (first.code !== 0 || second.code !== 0) return failed("cannot build");
-    const lines = [first, second].map((each) => each.output.trimEnd().split("\n").at(-1));
-    return lines[0] === lines[1] ? PASSED : failed(`two builds differ: first ${lines[0]}`);
+    const lines: string[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const argv = [BUN, "scripts/build.ts", target];
+      const { code, output } = await start(argv, BUILD_SECONDS_MAX, { isQuiet: true });
+      if (code !== 0) return failed(output);
+      lines.push(output.trimEnd().split("\n").at(-1)!);
+    }
+    const [first, second] = lines;
+    return first === second ? { ...PASSED, notes: [first!] } : failed(`${first} and ${second}`);
   },
 };
 
@@ -132,45 +139,43 @@ const optionalStage: Stage = {
   },
 };
 
-function allStages(given: Arguments): Stage[] {
-  const binaryCheck = "scripts/binary-check.ts";
-  const stages = [
+function plan({ long, paths }: Arguments): Group[] {
+  if (paths.length > 0) return [[[tests("tests", long, paths)]]];
+  const waiting = testFiles().filter((path) => !computes(path));
+  const computing = testFiles().filter(computes);
+  const checks = [
     optionalStage,
     command("tidy", 60, [BUN, "scripts/tidy.ts"]),
     command("types", 180, packageTool("tsc", "-p", ".")),
     command("format and lint", 60, packageTool("biome", "check", "--error-on-warnings", ".")),
     command("promises and switches", 120, packageTool("oxlint", "--type-aware", "--deny-warnings")),
-    testStage(given),
-    ...(given.long ? [command("long report", 60, [BUN, "scripts/long-report.ts"])] : []),
-    coverageStage,
+  ];
+  const beside = [
+    tests("tests that compute", long, computing.map(exactly)),
     command("allocation", 600, [BUN, "scripts/alloc.ts"]),
+    coverageStage,
     buildStage,
   ];
-  if (existsSync(join(ROOT, binaryCheck))) {
-    stages.push(command("binary", 300, [BUN, binaryCheck]));
-  }
-  return stages;
+  const after = [
+    ...(long ? [command("long report", 60, [BUN, "scripts/long-report.ts"])] : []),
+    command("binary", 300, [BUN, "scripts/binary-check.ts"]),
+  ];
+  return [[checks], [[tests("tests", long, waiting.map(exactly))], beside], [after]];
 }
 
-async function runStages(stages: readonly Stage[]): Promise<boolean> {
+function tell(verdicts: readonly Verdict[]): boolean {
   const total = { passed: 0, failed: 0, skipped: 0 };
-  const summary: string[] = [];
-  for (const [index, stage] of stages.entries()) {
-    console.log(`\n[${index + 1}/${stages.length}] ${stage.name}`);
-    const startedMs = performance.now();
-    const outcome = await stage.run();
-    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  console.log();
+  for (const { stage, outcome, seconds } of verdicts) {
     total.passed += outcome.passed;
     total.failed += outcome.failed;
     total.skipped += outcome.skipped;
-    const verdict = outcome.failed === 0 ? "ok" : "FAILED";
-    summary.push(`${verdict.padEnd(6)} ${seconds.padStart(6)} s  ${stage.name}`);
-    summary.push(...outcome.notes.map((note) => `                 ${note}`));
-    console.log(`[${index + 1}/${stages.length}] ${stage.name}: ${verdict}, ${seconds} s`);
+    const word = outcome.failed === 0 ? "ok" : "FAILED";
+    console.log(`${word.padEnd(6)} ${seconds.toFixed(1).padStart(6)} s  ${stage.name}`);
+    for (const note of outcome.notes) console.log(`                 ${note}`);
   }
-  console.log(`\n${summary.join("\n")}\n`);
   const skipped = total.skipped === 0 ? "" : `, ${total.skipped} skipped`;
-  console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+  console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`);
   return total.failed === 0 && total.passed > 0;
 }
 
@@ -191,6 +196,6 @@ if (import.meta.main) {
     rmSync(LONG_FIGURES, { force: true });
   }
   mkdirSync(RESULTS, { recursive: true });
-  const stages = given.paths.length > 0 ? [testStage(given)] : allStages(given);
-  process.exit((await runStages(stages)) ? 0 : 1);
+  const verdicts = await runGroups(plan(given), (text) => process.stdout.write(text));
+  process.exit(tell(verdicts) ? 0 : 1);
 }

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { EmulatorReady } from "../../drivers/estop/emulator.ts";
+import { estopFolderPrefix } from "./left-behind.ts";
 import { folderChoices, prepareFolder } from "./runtime-folder.ts";
 
 /** The hidden subcommand under which the program is the emulator. */
@@ -39,7 +40,7 @@ export class EstopEmulator {
     const user = { uid: process.getuid?.() ?? 0, environment: Bun.env };
     const parent = folderChoices(user)[0]!;
     prepareFolder(parent, user.uid);
-    const folder = mkdtempSync(join(parent, "estop-"));
+    const folder = mkdtempSync(join(parent, estopFolderPrefix(process.pid)));
     const isBinary = Bun.main.startsWith("/$bunfs/");
     const entry = isBinary ? [] : [Bun.main];
     // A group of its own: Ctrl-C is for the run.

@@ -20,7 +20,6 @@ import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { HostValues } from "./host-command.ts";
 import { metricsText, serveMetrics } from "./host-metrics.ts";
-import type { MetricsServer } from "./host-metrics.ts";
 import { dialText } from "./own-address.ts";
 import { checkPolicyFile } from "./policy-file.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
@@ -51,12 +50,17 @@ export async function servePolicies(values: HostValues, context: CommandContext)
     openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events, note),
     note,
   });
+  // Before the first line: whoever reads it may ask at once.
+  const metrics =
+    values.metrics === undefined
+      ? undefined
+      : serveMetrics(values.metrics, () => metricsText(host.counts()));
   const at = address.target.replace(/:\d+$/, `:${port}`);
   context.out.write(`policy host: ${policy ?? "the expert of each robot's task"}, on ${at}\n`);
   for (const line of trust.lines) context.out.write(`${line}\n`);
   const to = dialText(address, port);
   context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);
-  const metrics = openMetrics(values.metrics, host, context);
+  if (metrics !== undefined) context.out.write(`metrics: ${metrics.url}\n`);
   const rechecking = setInterval(() => host.recheck(), RECHECK_MS);
   await new Promise<void>((resolve) => {
     const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
@@ -69,17 +73,6 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   host.close();
   threads.close();
   context.exitWith(ExitCode.Done);
-}
-
-function openMetrics(
-  port: number | undefined,
-  host: GrpcHost,
-  context: CommandContext,
-): MetricsServer | undefined {
-  if (port === undefined) return undefined;
-  const server = serveMetrics(port, () => metricsText(host.counts()));
-  context.out.write(`metrics: ${server.url}\n`);
-  return server;
 }
 
 function listenAddress(text: string): LinkAddress {

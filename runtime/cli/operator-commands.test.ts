@@ -7,6 +7,7 @@ import type { CommandContext } from "./command-context.ts";
 import { exampleStatus, FakeRun, fakeContext, freshUser } from "./fixture.ts";
 import { OperatorSocket } from "./operator-socket.ts";
 import { runProgram } from "./program.ts";
+import { folderCandidates } from "./runtime-folder.ts";
 import { statusReport } from "./status-line.ts";
 
 async function type(line: string, user: CommandContext["user"]) {
@@ -137,3 +138,15 @@ test("a run that died leaves no choice to make, and its socket goes", async () =
     });
   });
 });
+
+test.each(["stop", "reset", "start", "status"])(
+  "%s --help says where runs are found",
+  async (name) => {
+    const { out } = await type(`${name} --help`, freshUser());
+    const places = folderCandidates({ uid: 7, environment: { XDG_RUNTIME_DIR: "/its/own" } });
+    const words = places.map((path) =>
+      path.replace("/its/own", "$XDG_RUNTIME_DIR").replace("7", "UID"),
+    );
+    expect(words.filter((word) => !out.includes(word))).toEqual([]);
+  },
+);

@@ -24,6 +24,11 @@ type Values = {
   readonly isEstop?: boolean;
 };
 
+/** Whoever types stop means each run, also one that another session or a service started. */
+const PLACES = `
+Each run of this user is found, by its socket in $XDG_RUNTIME_DIR/holdfast, /tmp/holdfast-UID or
+/run/user/UID/holdfast, whatever this session's own $XDG_RUNTIME_DIR is.`;
+
 /** One run and what it said; an error stands for a run that could not be talked to. */
 type Heard = { readonly run: RunSocket; readonly answer: OperatorAnswer | OperatorError };
 
@@ -42,7 +47,8 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     const command = program
       .command(method)
       .summary(texts[method])
-      .description(`${texts[method]}.\nRuns are found by their sockets in the runtime folder.`)
+      .description(`${texts[method]}.`)
+      .addHelpText("after", PLACES)
       .addOption(new Option("--pid <N>", "which run, by process id").argParser(pidOf("--pid")));
     if (method === "status") command.option("--json", "print one line of JSON");
     if (method === "stop") command.option("--park", texts.park);

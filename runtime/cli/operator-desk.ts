@@ -10,6 +10,7 @@ import type { CommandContext } from "./command-context.ts";
 import { changeText, commandWords, keyWords } from "./hint.ts";
 import { keyHelp, TerminalKeys } from "./keys.ts";
 import type { KeyName } from "./keys.ts";
+import { sweepLeftBehind } from "./left-behind.ts";
 import { OperatorSocket } from "./operator-socket.ts";
 import type { TextOut } from "./output.ts";
 import type { CueAnswer, RunHandle } from "./run-handle.ts";
@@ -175,6 +176,7 @@ export class OperatorDesk {
       if (!(cause instanceof RuntimeFolderError)) throw cause;
       this.note(`${cause.message}: ${this.#context.program} stop will not find this run`);
     }
+    void sweepLeftBehind(this.#context.user); // it never throws
   }
 
   #openPage(handle: RunHandle): void {

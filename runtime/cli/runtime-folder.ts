@@ -35,7 +35,7 @@ export function folderChoices({ uid, environment }: FolderUser): string[] {
   return isAbsolute(runtime) ? [join(runtime, "holdfast"), fallback] : [fallback];
 }
 
-/** Where runs of this user may be found, also those of a session with another environment. */
+/** Where runs of this user may be found: a stop means also those of another session or service. */
 export function folderCandidates(user: FolderUser): string[] {
   return [...new Set([...folderChoices(user), `/run/user/${user.uid}/holdfast`])];
 }

@@ -218,6 +218,38 @@ test("a deployment file names its robot by path and its problems by place", () =
   expect(bad("robot: so101\ntask: pickplace\n")).toMatchObject({ line: 6, field: "task" });
 });
 
+test("all that is wrong with a deployment is told at once, its robot's file as well", () => {
+  const text = `kind: deployment
+schema_version: 1
+name: mine
+description: Mine
+robot: ../robots/two.yaml
+actuators: hard
+payload: 1
+payload_kg: 99
+task: pickplace
+`;
+  const problems = (robot: string) =>
+    problemsOf(() =>
+      loadDeployment("sites/mine.yaml", (asked) =>
+        asked === "sites/mine.yaml" ? text : read(robot)(asked),
+      ),
+    ).map(({ file, line, field }) => `${file}:${line}: ${field}`);
+  const own = ["6: actuators", "7: payload", "8: payload_kg", "9: task"];
+  expect(problems(GOOD)).toEqual(own.map((each) => `sites/mine.yaml:${each}`));
+  // What only a whole robot can tell waits for one.
+  expect(problems(GOOD.replace("\ncontrol_hz", "\ncontrol_herz"))).toEqual([
+    "sites/mine.yaml:7: payload",
+    "sites/mine.yaml:9: task",
+    expect.stringMatching(/^robots\/two\.yaml:\d+: control_herz$/),
+  ]);
+  expect(problems(`${GOOD}x: [`)).toEqual([
+    "sites/mine.yaml:7: payload",
+    "sites/mine.yaml:9: task",
+    expect.stringMatching(/^robots\/two\.yaml:\d+: $/),
+  ]);
+});
+
 test("a model that is a folder is blamed on the line that names it", () => {
   const says = (found: string) => (asked: string) => {
     if (asked !== "robots/two.xml") return read(GOOD)(asked);

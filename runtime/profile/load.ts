@@ -3,6 +3,7 @@
 // What is returned is frozen: gate, simulation and policy may hold the same object.
 
 import { dirname, isAbsolute, join } from "node:path";
+import { assert } from "../contracts/assert.ts";
 import { deepFreeze } from "../contracts/frozen.ts";
 import type { OnnxMapping, OnnxMisfit } from "../contracts/onnx.ts";
 import type { DeploymentProfile, RobotProfile, TaskProfile } from "../contracts/profile.ts";
@@ -121,7 +122,7 @@ function policyFrom(tree: Tree): OnnxMapping {
 }
 
 /** The tree comes along because a deployment chooses among the presets in it. */
-function robotFrom(tree: Tree, readText: ReadText): { robot: RobotProfile; tree: Tree } {
+function robotFrom(tree: Tree, readText: ReadText): Base {
   checkSchema(tree, "robot");
   checkRobot(tree);
   checkTaskName(tree, "/default_task");
@@ -156,20 +157,16 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   checkSchema(tree, "deployment");
   checkDurations(tree);
   checkTaskName(tree, "/task");
-  tree.throwProblems();
-  const choice = buildDeployment(tree);
-  if (!isPath(choice.robot) && !plainRobotNames.includes(choice.robot)) {
-    tree.report("/robot", `${oneOf(plainRobotNames, choice.robot)}, or a path`);
-    tree.throwProblems();
+  const base = robotOf(tree, readText);
+  if (base !== undefined) {
+    checkChoice(tree, base);
+    checkOpenpi(tree, base.robot);
   }
-  const robotPath = isPath(choice.robot) ? beside(tree.file, choice.robot) : choice.robot;
-  const robotTree = treeOfRobot(tree, robotPath, readText);
-  kindOf(robotTree, ["robot"]);
-  const base = robotFrom(robotTree, readText);
-  const robot = applyChoice(tree, choice, base.robot, base.tree);
-  checkOpenpi(tree, robot);
   tree.throwProblems();
+  assert(base !== undefined, "a deployment without problems has its robot");
+  const choice = buildDeployment(tree);
   const { name, description, policy } = choice;
+  const robot = withChoice(choice, base);
   const openpi = buildOpenpi(tree);
   const task = choice.task ?? robot.defaultTask;
   return {
@@ -183,41 +180,62 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   };
 }
 
-function treeOfRobot(tree: Tree, robotPath: string, readText: ReadText): Tree {
+type Base = { readonly robot: RobotProfile; readonly tree: Tree };
+
+/** The robot of a deployment; undefined when the line that names it is noted as wrong. */
+function robotOf(tree: Tree, readText: ReadText): Base | undefined {
+  const named = tree.text("/robot");
+  if (named === "") return undefined; // the schema asks for it
+  if (!isPath(named) && !plainRobotNames.includes(named)) {
+    tree.report("/robot", `${oneOf(plainRobotNames, named)}, or a path`);
+    return undefined;
+  }
+  try {
+    const path = isPath(named) ? beside(tree.file, named) : named;
+    const robotTree = treeOfRobot(tree, path, readText);
+    if (robotTree === undefined) return undefined;
+    kindOf(robotTree, ["robot"]);
+    return robotFrom(robotTree, readText);
+  } catch (error) {
+    // Another file, and a person mends both.
+    if (!(error instanceof ProfileError)) throw error;
+    throw new ProfileError([...tree.error().problems, ...error.problems]);
+  }
+}
+
+function treeOfRobot(tree: Tree, robotPath: string, readText: ReadText): Tree | undefined {
   try {
     const source = findProfile(robotPath, robotNames, ["profiles"], readText);
     return new Tree(source.path, source.text);
   } catch (error) {
     reportUnread(tree, "/robot", robotPath, error);
-    throw tree.error();
+    return undefined;
   }
 }
 
-function applyChoice(
-  tree: Tree,
-  choice: DeploymentChoice,
-  robot: RobotProfile,
-  robotTree: Tree,
-): RobotProfile {
-  const { actuators, payloadKg } = choice;
-  const sim = robot.sim;
+/** Notes what a deployment chooses and its robot has not. */
+function checkChoice(tree: Tree, { robot, tree: robotTree }: Base): void {
+  const actuators = tree.text("/actuators");
+  const { sim } = robot;
   if (sim === undefined) {
     const why = `nothing for ${robot.name}, which has no simulation`;
-    if (actuators !== undefined) tree.report("/actuators", why);
-    if (payloadKg !== undefined) tree.report("/payload_kg", why);
-    tree.throwProblems();
-    return robot;
+    for (const key of ["/actuators", "/payload_kg"]) if (tree.has(key)) tree.report(key, why);
+    return;
   }
   const presets = robotTree.each("/sim/actuators").map((at) => robotTree.text(`${at}/name`));
-  if (actuators !== undefined && !presets.includes(actuators)) {
+  if (actuators !== "" && !presets.includes(actuators)) {
     tree.report("/actuators", oneOf(presets, actuators));
-    tree.throwProblems();
   }
-  if (payloadKg !== undefined && payloadKg > sim.payloadKgMax) {
+  if (tree.number("/payload_kg") > sim.payloadKgMax) {
     tree.report("/payload_kg", `at most payload_kg_max of ${robot.name} (${sim.payloadKgMax})`);
-    tree.throwProblems();
   }
-  const chosen = actuators === undefined ? sim.actuators : buildPreset(robotTree, actuators);
+}
+
+function withChoice({ actuators, payloadKg }: DeploymentChoice, base: Base): RobotProfile {
+  const { robot, tree } = base;
+  const { sim } = robot;
+  if (sim === undefined) return robot;
+  const chosen = actuators === undefined ? sim.actuators : buildPreset(tree, actuators);
   return { ...robot, sim: { ...sim, actuators: chosen, payloadKg: payloadKg ?? sim.payloadKg } };
 }
 

@@ -12,6 +12,8 @@ import type { Tree } from "./tree.ts";
 const OBSERVATION = "/openpi/observation";
 const ACTIONS = "/openpi/actions";
 const COLUMNS = `${ACTIONS}/columns`;
+const SPACE = `${ACTIONS}/space`;
+const HORIZON = `${ACTIONS}/horizon`;
 /** A column of theirs that nothing of ours follows. */
 const NONE = "none";
 const TOOL_COLUMNS = openpiToolParts.map((part) => (part.length === 1 ? `t${part}` : part));
@@ -87,16 +89,17 @@ function checkPlaces(tree: Tree): void {
 }
 
 function checkPlan(tree: Tree): void {
-  const horizon = tree.number(`${ACTIONS}/horizon`);
+  const horizon = tree.number(HORIZON);
   const executed = `${ACTIONS}/executed_rows`;
-  if (tree.number(executed) > Math.min(horizon, HORIZON_MAX)) {
+  if (!tree.isNoted(HORIZON) && tree.number(executed) > Math.min(horizon, HORIZON_MAX)) {
     tree.report(executed, `at most horizon (${horizon}) and ${HORIZON_MAX}`);
   }
   const dtMsMax = DT_NS_MAX / NS_PER_MS;
   if (tree.number(`${ACTIONS}/dt_ms`) > dtMsMax) {
     tree.report(`${ACTIONS}/dt_ms`, `at most ${dtMsMax}`);
   }
-  const space = tree.text(`${ACTIONS}/space`);
+  if (tree.isNoted(SPACE)) return;
+  const space = tree.text(SPACE);
   const isTool = space === "ee_pose_delta";
   askFor(tree, "frame", isTool, "of tool deltas: base or tool");
   const isDelta = isTool || space === "joint_delta";
@@ -111,8 +114,8 @@ function askFor(tree: Tree, key: string, isNeeded: boolean, what: string): void 
 }
 
 function checkColumns(tree: Tree, robot: RobotProfile): void {
-  const space = tree.text(`${ACTIONS}/space`);
-  if (space === "") return;
+  const space = tree.text(SPACE);
+  if (tree.isNoted(SPACE)) return;
   const isTool = space === "ee_pose_delta";
   const byTool = isTool ? toolJoints(robot) : new Set<string>();
   const joints = robot.joints.map(({ name }) => name).filter((name) => !byTool.has(name));

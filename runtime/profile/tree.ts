@@ -128,6 +128,11 @@ export class Tree {
     this.#add(pointer, offset, expected, found ?? show(this.at(pointer)));
   }
 
+  /** Whether a problem with that very value was noted: what follows from it is no second one. */
+  isNoted(pointer: string): boolean {
+    return this.#reported.has(pointer);
+  }
+
   /** Throws what was noted so far, if anything was. */
   throwProblems(): void {
     if (this.#problems.length > 0) throw this.error();

@@ -3,7 +3,7 @@
 
 import { assert } from "../contracts/assert.ts";
 
-/** Rounds of the serving thread that one question lasts: about a second at 40 rounds a second. */
+/** Rounds of the serving thread that one question lasts: two seconds of a camera at 20 Hz. */
 const PATIENCE_ROUNDS = 40;
 
 export class AskWord {

@@ -5,7 +5,6 @@ import { CameraRenderer } from "../../hal/mujoco/camera.ts";
 import { frameSlotCount } from "../../hal/mujoco/scene.ts";
 import { assert } from "../contracts/assert.ts";
 import { ClockDomain, ImagePayload, SampleSlot } from "../contracts/sample.ts";
-import { NS_PER_MS } from "../contracts/units.ts";
 import { AskWord } from "../shm/ask-word.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageWriter } from "../shm/image-slots.ts";
@@ -14,6 +13,13 @@ import { PictureSlot, sampleCell, sourcesOf, WorldSlot } from "./plan.ts";
 import { WordStop } from "./ports.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, runWhenTold } from "./thread.ts";
+
+/**
+ * How long the thread sleeps between looks at the world. A picture is of a moment up to a period,
+ * this and a drawing ago (50, 5 and about 10 ms), and a policy may use it for 120 ms: half a period
+ * here left too little where a model has the other core.
+ */
+const POLL_MS = 5;
 
 const thread = attach();
 const { plan, arena, words } = thread;
@@ -67,12 +73,13 @@ function publishSample(writer: LatestWriter, stampNs: number): void {
 }
 
 runWhenTold(thread, ThreadSlot.camera, "hf-camera", 0, async () => {
-  const periodMs = camera.periodNs / NS_PER_MS;
   while (!stop.stopped) {
     if (sample !== undefined) ask.ask(); // a policy needs every picture
-    ask.decay();
-    if (worlds.take()) draw();
+    if (worlds.take()) {
+      draw();
+      ask.decay();
+    }
     words.beat(ThreadSlot.camera);
-    await Bun.sleep(periodMs / 2);
+    await Bun.sleep(POLL_MS);
   }
 });
