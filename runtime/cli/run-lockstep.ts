@@ -13,6 +13,7 @@ import { ALL_ALIVE } from "../record/input-log.ts";
 import { tickTimeNs } from "../core/pacer.ts";
 import { controlTick } from "../core/tick.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
+import { anchoringOf } from "../policy/policy-kind.ts";
 import { AskedPolicyPort } from "../workers/asked-policy-port.ts";
 import { makeBody } from "../workers/body.ts";
 import type { Body } from "../workers/body.ts";
@@ -144,7 +145,7 @@ class LockstepRun {
     this.#body = body;
     this.#thread = thread;
     this.#patience = patience;
-    this.#policy = new AskedPolicyPort(thread.arena, robot.policy.anchoring);
+    this.#policy = new AskedPolicyPort(thread.arena, anchoringOf(robot, plan.policy));
     this.#rest = new RestWatch(robot);
     this.#watch = new RunWatch(options, hooks, () => this.#task());
     this.#watch.policy = printable(thread.name);
