@@ -113,7 +113,7 @@ test.each(deaths)(
     noteFigure({
       part: "link deaths",
       case: death.name,
-      measured: `lost after ${lostMs!.toFixed(0)} ms, fresh after ${freshMs!.toFixed(0)} ms, none stale`,
+      measured: `lost ${lostMs!.toFixed(0)} ms, fresh after ${freshMs!.toFixed(0)} ms, 0 stale`,
       limit: `${DETECT_MS_MAX} ms, ${BACK_MS_MAX} ms, 0 stale actions`,
       tries: `${RUNS} tries, the slowest`,
     });
