@@ -64,7 +64,7 @@ export class ArmRig {
       schemaFingerprint: commandFingerprint(robot),
       sensor: this.#backend.sensor,
       actuator: this.#backend.actuator,
-      policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
+      policy: new LockstepPolicyPort(runner, "arrival"),
       cues: { takeCue: () => this.#startOnce() },
       alive: ALL_ALIVE,
       ticks: this.stats,

@@ -26,6 +26,7 @@ import { controlTick } from "../runtime/core/tick.ts";
 import { ActionAdapter, commandFingerprint } from "../runtime/policy/adapter.ts";
 import { policyContext } from "../runtime/policy/context.ts";
 import { LockstepPolicyPort } from "../runtime/policy/lockstep-port.ts";
+import { anchoringOf } from "../runtime/policy/policy-kind.ts";
 import { PolicyRunner } from "../runtime/policy/runner.ts";
 import { SinePolicy } from "../runtime/policy/sine.ts";
 import { loadRobot, loadTask } from "../runtime/profile/load.ts";
@@ -188,7 +189,7 @@ function sinePort(): LockstepPolicyPort {
     requires: [],
     qualityRatioMin: robot.state.qualityRatioMin,
   });
-  return new LockstepPolicyPort(runner, robot.policy.anchoring);
+  return new LockstepPolicyPort(runner, anchoringOf(robot, "sine"));
 }
 
 /** A run of a script: what came in, and the record of every tick. */

@@ -42,6 +42,7 @@ import type { ChunkWriter, PolicyContext } from "../runtime/policy/context.ts";
 import { DocumentSinePolicy } from "../runtime/policy/document-sine.ts";
 import { LatencyModel, parseLatency } from "../runtime/policy/latency.ts";
 import { LockstepPolicyPort } from "../runtime/policy/lockstep-port.ts";
+import { anchoringOf } from "../runtime/policy/policy-kind.ts";
 import { PolicyRunner } from "../runtime/policy/runner.ts";
 import { loadRobot, loadTask } from "../runtime/profile/load.ts";
 
@@ -123,7 +124,7 @@ function portOf(setup: Setup): LockstepPolicyPort {
       latency: new LatencyModel(parseLatency(setup.latency), 1),
     }),
   });
-  return new LockstepPolicyPort(runner, robot.policy.anchoring);
+  return new LockstepPolicyPort(runner, anchoringOf(robot, "document-sine"));
 }
 
 /** One episode from time zero: primes, then runs the real loop. */

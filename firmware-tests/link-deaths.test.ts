@@ -18,9 +18,13 @@ import { HostProcess, LinkRig, WINDOW_NS, killHosts, staleMotion } from "./link-
 afterEach(killHosts);
 
 const RUNS = isLong ? 20 : 3;
+/** For a test to hang: a run is over within ten. */
+const RUN_MS_MAX = 40_000;
 const DETECT_MS_MAX = 750;
 const BACK_MS_MAX = 2_000;
 const PATIENCE_MS = 8_000;
+/** A person's, on a machine that is away now and then. */
+const TRIES_MAX = 20;
 
 type World = { rig: LinkRig; host: HostProcess };
 type Death = {
@@ -98,11 +102,7 @@ test.each(deaths)(
       fresh.push(since(rig, backNs, freshNs));
 
       await rig.run(200);
-      rig.press(OperatorCue.Reset);
-      await rig.run(100);
-      expect(rig.motionCount).toBe(movedBefore);
-      rig.press(OperatorCue.Start);
-      await rig.until(() => rig.motionCount > movedBefore, PATIENCE_MS);
+      await startedByPerson(rig, movedBefore);
       expect(rig.motionCount).toBeGreaterThan(movedBefore);
       expect(staleMotion(rig.records, WINDOW_NS)).toBe("");
       await endWorld(world);
@@ -111,15 +111,30 @@ test.each(deaths)(
     noteFigure({
       part: "link deaths",
       case: death.name,
-      measured: `lost after ${lostMs!.toFixed(0)} ms, fresh after ${freshMs!.toFixed(0)} ms`,
-      limit: `${DETECT_MS_MAX} ms, ${BACK_MS_MAX} ms`,
+      measured: `lost ${lostMs!.toFixed(0)} ms, fresh after ${freshMs!.toFixed(0)} ms, 0 stale`,
+      limit: `${DETECT_MS_MAX} ms, ${BACK_MS_MAX} ms, 0 stale actions`,
       tries: `${RUNS} tries, the slowest`,
     });
     expect(lostMs).toBeLessThanOrEqual(DETECT_MS_MAX);
     expect(freshMs).toBeLessThanOrEqual(BACK_MS_MAX);
   },
-  120_000,
+  RUNS * RUN_MS_MAX,
 );
+
+/**
+ * Reset, then start, as a person does: once more where a machine that was away has stopped the rig
+ * in between. Nothing moves before a start.
+ */
+async function startedByPerson(rig: LinkRig, movedBefore: number): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX && rig.motionCount === movedBefore; tries += 1) {
+    rig.press(OperatorCue.Reset);
+    await rig.run(100);
+    expect(rig.motionCount).toBe(movedBefore);
+    rig.press(OperatorCue.Start);
+    const isStopped = (): boolean => rig.mode === Mode.SafeStop || rig.mode === Mode.FaultLatched;
+    await rig.until(() => rig.motionCount > movedBefore || isStopped(), PATIENCE_MS);
+  }
+}
 
 /** Until the robot follows its host. */
 async function running(rig: LinkRig): Promise<void> {

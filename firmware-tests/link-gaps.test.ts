@@ -10,7 +10,7 @@ import { isLong, noteFigure } from "./figures.ts";
 import { HostProcess, LinkRig, killHosts } from "./link-rig.ts";
 import { lockstepRun } from "./lockstep-run.ts";
 import { Scratch } from "./process.ts";
-import { writeSlowRows } from "./slow-rows.ts";
+import { writeSlowRows } from "./so101-files.ts";
 
 afterEach(killHosts);
 

@@ -22,6 +22,7 @@ import { FaultProxy } from "../runtime/link/grpc-fault-proxy.ts";
 import type { RemotePolicy } from "../runtime/link/remote-policy.ts";
 import { ActionAdapter, commandFingerprint } from "../runtime/policy/adapter.ts";
 import { LockstepPolicyPort } from "../runtime/policy/lockstep-port.ts";
+import { anchoringOf } from "../runtime/policy/policy-kind.ts";
 import { PolicyRunner } from "../runtime/policy/runner.ts";
 import { loadRobot, loadTask } from "../runtime/profile/load.ts";
 import { ALL_ALIVE } from "../runtime/record/input-log.ts";
@@ -118,7 +119,7 @@ export class LinkRig {
       schemaFingerprint: commandFingerprint(robot),
       sensor: body,
       actuator: body,
-      policy: new LockstepPolicyPort(runner, "observation"),
+      policy: new LockstepPolicyPort(runner, anchoringOf(robot, "grpc://host")),
       cues: { takeCue: () => this.#cues.shift() ?? OperatorCue.None },
       alive: ALL_ALIVE,
       ticks: { write: (record) => this.records.push(record.slice()) },

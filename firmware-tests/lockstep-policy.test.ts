@@ -2,17 +2,20 @@
 // in the run's own thread, to the bit; and whatever it does to its thread, the run goes on to its
 // end, hears people meanwhile and says what happened.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import { reasonNames } from "../runtime/contracts/reason.ts";
 import { duration } from "../runtime/contracts/units.ts";
 import { fixturePolicies } from "./fixture-policies.ts";
+import { HostProcess, killHosts } from "./link-rig.ts";
 import { lockstepRun } from "./lockstep-run.ts";
 import { oneThreadRun } from "./one-thread-run.ts";
 import { ProgramRun, reportOf, Scratch } from "./process.ts";
 
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
+afterEach(killHosts);
 
 /** Long enough for an honest act on a busy machine. */
 const IMPATIENT = { silenceNsMax: duration(1e9) };
@@ -108,6 +111,45 @@ describe("a policy that takes its thread with it", () => {
     const { ticks, failure, exitCode } = await run;
     expect([ticks, failure, exitCode]).toEqual([192, null, 0]);
   });
+});
+
+describe("a promise that is not kept", () => {
+  const why = "the policy thread ended: it has not kept the promise of an answer for 1 s";
+  const impatient = { promiseNsMax: duration(1e9), remotePromiseNsMax: duration(1e9) };
+
+  test("ends the policy, not the run, which says so and has failed", async () => {
+    const args = ["--duration", "3", "--policy", fixturePolicies.neverAnswers];
+    const report = await lockstepRun(args, undefined, impatient);
+    expect([report.ticks, report.exitCode, report.failure]).toEqual([600, 1, why]);
+    expect(report.supervisor_path).toEqual(LOST);
+    expect(report.told).toContain(why);
+  });
+
+  test("the same where a host is alive and its policy is not", async () => {
+    // Only the warm-up is answered.
+    const path = join(scratch.folder, "warm.ts");
+    const text = `export function createPolicy(context) {
+      const { schema } = context.writer(context.jointPositions);
+      let actCount = 0;
+      const act = () => (actCount++ === 0 ? null : new Promise(() => undefined));
+      return { name: "warm", schema, selectsMode: false, reset: () => undefined, act };
+    }`;
+    await Bun.write(path, text);
+    const host = await HostProcess.start(["--policy", path]);
+    const args = ["--duration", "3", "--policy", `grpc://127.0.0.1:${host.port}`];
+    const report = await lockstepRun(args, undefined, impatient);
+    expect([report.ticks, report.exitCode, report.failure]).toEqual([600, 1, why]);
+    await host.kill();
+  });
+});
+
+test("a host whose every chunk is refused is told of", async () => {
+  const host = await HostProcess.start(["--policy", "sine", "--lie", "nan"]);
+  const at = `grpc://127.0.0.1:${host.port}`;
+  const report = await lockstepRun(["--task", "none", "--duration", "3", "--policy", at]);
+  expect(report.supervisor_path).toEqual(["STARTING"]);
+  expect(report.told).toContain(`policy ${at}: the host's chunk was refused: not_finite`);
+  await host.kill();
 });
 
 describe("a person is heard", () => {

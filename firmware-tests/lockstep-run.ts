@@ -7,8 +7,13 @@ import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import { PATIENCE, runLockstep } from "../runtime/cli/run-lockstep.ts";
 import type { Patience } from "../runtime/cli/run-lockstep.ts";
 import type { RunPlan } from "../runtime/workers/plan.ts";
-import { reportOf } from "./process.ts";
+import { reportOf, Scratch } from "./process.ts";
 import type { RunJson } from "./process.ts";
+
+// A run that latches writes its last ticks where this process keeps its state.
+const scratch = new Scratch();
+process.env["XDG_STATE_HOME"] = scratch.stateFolder;
+process.once("exit", () => scratch[Symbol.dispose]());
 
 class Text {
   readonly isTerminal = false;
@@ -31,6 +36,8 @@ export type LockstepRun = RunJson & {
   readonly exitCode: number;
   /** What the command line asked for. */
   readonly plan: RunPlan;
+  /** What a person was told while it ran. */
+  readonly told: readonly string[];
 };
 
 /** `args` follow `holdfast run --time lockstep --json`; `onHandle` sees the run as it begins. */
@@ -41,6 +48,7 @@ export async function lockstepRun(
 ): Promise<LockstepRun> {
   const out = new Text();
   const err = new Text();
+  const told: string[] = [];
   let plan: RunPlan | undefined;
   const exitCode = await runProgram(["run", "--time", "lockstep", "--json", ...args], {
     out,
@@ -50,7 +58,7 @@ export async function lockstepRun(
       ({ plan } = options);
       const hooks = {
         onHandle,
-        note: (text: string) => err.write(text),
+        note: (text: string) => void told.push(text),
         changed: () => undefined,
         endAsked: new Promise<void>(() => undefined),
       };
@@ -62,5 +70,6 @@ export async function lockstepRun(
     signals: new EventEmitter(),
     leave: () => undefined,
   });
-  return { ...reportOf({ stdout: out.written, stderr: err.written }), exitCode, plan: plan! };
+  const stderr = `${err.written}${told.join("\n")}`;
+  return { ...reportOf({ stdout: out.written, stderr }), exitCode, plan: plan!, told };
 }

@@ -11,6 +11,7 @@ import { controlTick } from "../runtime/core/tick.ts";
 import { commandFingerprint } from "../runtime/policy/adapter.ts";
 import { LockstepPolicyPort } from "../runtime/policy/lockstep-port.ts";
 import { makeRunner } from "../runtime/policy/make-runner.ts";
+import { anchoringOf } from "../runtime/policy/policy-kind.ts";
 import { ALL_ALIVE } from "../runtime/record/input-log.ts";
 import { TraceHash } from "../runtime/record/trace-hash.ts";
 import { makeBody } from "../runtime/workers/body.ts";
@@ -37,7 +38,7 @@ export async function oneThreadRun(plan: RunPlan, tickCount: number): Promise<On
     schemaFingerprint: commandFingerprint(robot),
     sensor: body.sensor,
     actuator: body.robot.actuator,
-    policy: new LockstepPolicyPort(runner, robot.policy.anchoring),
+    policy: new LockstepPolicyPort(runner, anchoringOf(robot, plan.policy)),
     cues: { takeCue: () => cues.shift() ?? OperatorCue.None },
     alive: ALL_ALIVE,
     ticks: hash,

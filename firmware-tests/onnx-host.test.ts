@@ -9,6 +9,7 @@ import { loadRobot } from "../runtime/profile/load.ts";
 import { freePort, HostProcess, killHosts } from "./link-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 import type { RunJson } from "./process.ts";
+import { writeAnchored } from "./so101-files.ts";
 
 afterEach(killHosts);
 
@@ -95,12 +96,11 @@ beforeAll(async () => {
   await Bun.write(at("other.yaml"), yaml.replace("name: command", "name: order"));
 });
 
-const lockstep = ["run", "so101", "--json", "--time", "lockstep", "--task", "none"];
+const lockstep = ["--json", "--time", "lockstep", "--task", "none"];
 
-async function run(policy: string): Promise<RunJson> {
-  return reportOf(
-    await runToEnd([...lockstep, "--duration", "2", "--policy", policy], { scratch }),
-  );
+async function run(policy: string, profile = "so101"): Promise<RunJson> {
+  const args = ["run", profile, ...lockstep, "--duration", "2", "--policy", policy];
+  return reportOf(await runToEnd(args, { scratch }));
 }
 
 /** The run of a robot whose policy is on a host. */
@@ -124,8 +124,10 @@ test("through a host, the arm does what the formula says, to the bit", async () 
 });
 
 test("in the run's own policy thread too", async () => {
+  // A script would begin as it comes, a model at the state it answers.
+  const observation = writeAnchored(scratch.folder, "observation");
   const report = await run(at("walk.onnx"));
-  const { supervisor_path, trace_hash } = await run(at("walk.ts"));
+  const { supervisor_path, trace_hash } = await run(at("walk.ts"), observation);
   expect(report).toMatchObject({ failure: null, warnings: [], supervisor_path, trace_hash });
   expect(report.supervisor_path.at(-1)).toBe("RUNNING");
 });
@@ -160,10 +162,11 @@ test.each([
 
 test("a mapping that does not fit its model is refused by the run and by the host", async () => {
   const words = "inputs[0].name: expected a name of the model: command, found order";
-  const ended = await runToEnd([...lockstep, "--policy", at("other.onnx")], { scratch });
+  const local = ["run", ...lockstep, "--policy", at("other.onnx")];
+  const ended = await runToEnd(local, { scratch });
   expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(words)]);
   const host = await HostProcess.start(["--policy", at("other.onnx")]);
-  const remote = [...lockstep, "--policy", `grpc://127.0.0.1:${host.port}`];
+  const remote = ["run", ...lockstep, "--policy", `grpc://127.0.0.1:${host.port}`];
   const refused = await runToEnd(remote, { scratch });
   await host.kill();
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(words)]);

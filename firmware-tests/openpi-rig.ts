@@ -19,6 +19,7 @@ import type { OpenpiPolicy } from "../runtime/link/openpi-policy.ts";
 import { openOpenpiPolicy } from "../runtime/link/openpi-socket.ts";
 import { ActionAdapter, commandFingerprint } from "../runtime/policy/adapter.ts";
 import { LockstepPolicyPort } from "../runtime/policy/lockstep-port.ts";
+import { anchoringOf } from "../runtime/policy/policy-kind.ts";
 import { PolicyRunner } from "../runtime/policy/runner.ts";
 import { loadDeployment } from "../runtime/profile/load.ts";
 import { ALL_ALIVE } from "../runtime/record/input-log.ts";
@@ -65,7 +66,7 @@ export class OpenpiRig {
       schemaFingerprint: commandFingerprint(robot),
       sensor: this.#body,
       actuator: this.#body,
-      policy: new LockstepPolicyPort(this.#runner, robot.policy.anchoring),
+      policy: new LockstepPolicyPort(this.#runner, anchoringOf(robot, "openpi://host")),
       cues: { takeCue: () => this.#cues.shift() ?? OperatorCue.None },
       alive: ALL_ALIVE,
       ticks: { write: (record) => this.#look(record) },

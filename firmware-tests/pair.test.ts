@@ -4,7 +4,7 @@
 // 0.0.0.0 stands for another machine here: it is no loopback address, and Linux dials itself by it.
 
 import { afterEach, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProgramRun, reportOf, Scratch } from "./process.ts";
 
@@ -79,6 +79,27 @@ test("pair, host, run, revoke: by the commands that each prints", async () => {
   expect(told.filter((text) => text.includes(code))).toEqual([hosted.stdout]);
   expect(told.join("")).not.toContain("PRIVATE KEY");
   for (const text of filesOf(host).concat(filesOf(robot))) expect(text).not.toContain(code);
+}, 60_000);
+
+test("a pairing file that cannot be read lets nobody in, and ends no host", async () => {
+  const [host, robot] = [machine(), machine()];
+  const { program: pairing, port, code } = await waiting(host);
+  expect((await start(robot, "pair", `${HERE}:${port}`, "--code", code).end).code).toBe(0);
+  expect((await pairing.end).code).toBe(0);
+  const serving = start(host, "host", "--listen", "0.0.0.0:0");
+  const [, servedPort = ""] = await serving.until(/on 0\.0\.0\.0:(\d+)\n/);
+  const asked = ["run", "--json", "--time", "lockstep", "--duration", "0.5", "--policy"];
+  const run = () => start(robot, ...asked, `${HERE}:${servedPort}`).end;
+
+  const broken = join(host.stateFolder, "holdfast/pairing/host/robots/broken.json");
+  writeFileSync(broken, "{", { mode: 0o600 });
+  const refused = await run();
+  expect([refused.code, refused.stdout]).toEqual([2, ""]);
+  await serving.until(/Cannot use ".*broken\.json"/);
+
+  rmSync(broken);
+  expect((await run()).code).toBe(0);
+  expect(serving.written.match(/Cannot use/g)).toHaveLength(1);
 }, 60_000);
 
 test("a code that is typed is in no process list, nor is that of the host", async () => {

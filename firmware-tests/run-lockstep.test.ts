@@ -3,6 +3,7 @@
 // bad policy file does more than its reason says.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { robotNames } from "../runtime/profile/builtin.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import { fixturePolicies } from "./fixture-policies.ts";
@@ -109,6 +110,21 @@ describe("faults", () => {
     expect(report.safe_entries_control).toEqual({ stale_state: 2_400 });
     expect(report.exitCode).toBe(1);
   });
+
+  test("what latches leaves its last ticks in a file, what does not leaves none", async () => {
+    const args = ["run", "--time", "lockstep", "--json", "--duration", "12", "--policy", "sine"];
+    const good = await runToEnd(args, { scratch });
+    expect([good.code, scratch.flightDumps()]).toEqual([0, []]);
+    const end = await runToEnd([...args, "--fault", "drop:joints"], { scratch });
+    const [path = "", ...others] = scratch.flightDumps();
+    expect([end.code, others]).toEqual([1, []]);
+    expect(end.stderr).toContain(`the last ticks are in ${path}\n`);
+    const [head = "", ...ticks] = readFileSync(path, "utf8").trimEnd().split("\n");
+    expect(JSON.parse(head)).toMatchObject({ why: "latched", policy: "sine" });
+    expect(ticks).toHaveLength(400);
+    expect(JSON.parse(ticks.at(-1) ?? "")).toMatchObject({ mode: "FAULT_LATCHED" });
+    expect(JSON.parse(ticks.at(-2) ?? "")).toMatchObject({ mode: "SAFE_STOP" });
+  }, 60_000);
 
   test.each([
     { fault: "delay:joints=40ms@500ms+500ms", reason: "stale_state" },

@@ -35,6 +35,7 @@ import { RemotePolicy } from "../../runtime/link/remote-policy.ts";
 import { ActionAdapter, commandFingerprint } from "../../runtime/policy/adapter.ts";
 import { policyContext } from "../../runtime/policy/context.ts";
 import { LockstepPolicyPort } from "../../runtime/policy/lockstep-port.ts";
+import { anchoringOf } from "../../runtime/policy/policy-kind.ts";
 import { PolicyRunner } from "../../runtime/policy/runner.ts";
 import { SinePolicy } from "../../runtime/policy/sine.ts";
 import { loadRobot, loadTask } from "../../runtime/profile/load.ts";
@@ -83,8 +84,7 @@ export class LinkCell {
 
   constructor({ seed = 1, change, readyNs = 0, rows }: LinkCellOptions = {}) {
     this.#random = new SeededRandom(seed);
-    const base: RobotProfile = { ...so101, policy: { ...so101.policy, anchoring: "observation" } };
-    const robot = change === undefined ? base : change(base);
+    const robot = change === undefined ? so101 : change(so101);
     this.robot = robot;
     const layout = new StateLayout(robot, robot.sources, "");
     const sine = new SinePolicy(policyContext(robot, task, layout));
@@ -117,7 +117,7 @@ export class LinkCell {
       schemaFingerprint: commandFingerprint(robot),
       sensor: this.#body,
       actuator: { send: (command) => this.#send(command) },
-      policy: new LockstepPolicyPort(this.#runner, robot.policy.anchoring),
+      policy: new LockstepPolicyPort(this.#runner, anchoringOf(robot, "grpc://host")),
       cues: { takeCue: () => this.#cues.shift() ?? OperatorCue.None },
       alive: ALL_ALIVE,
       ticks: { write: (record) => this.records.push(record.slice()) },

@@ -128,7 +128,7 @@ export class LossCell {
       requires: [camera.id, ...task.sources.map(({ id }) => id)],
       qualityRatioMin: robot.state.qualityRatioMin,
     });
-    const port = new LockstepPolicyPort(runner, robot.policy.anchoring);
+    const port = new LockstepPolicyPort(runner, "arrival");
     const trouble = provoke?.by === "policy" ? provoke.trouble : undefined;
     this.policy = new LossPolicyPort(port, trouble, span, this.phaseNs);
     this.#records = new FlightRecorder(CAPACITY_TICKS, tickSlotCount(robot.joints.length));

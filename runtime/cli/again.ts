@@ -1,7 +1,10 @@
 // The command that repeats a run: every option that was given, in one order, quoted for a shell.
-// What only shows a run (--json, --port) is left out.
+// What only shows a run (--json, --port) is left out. And what is true of such a repetition.
 
 import { NS_PER_US } from "../contracts/units.ts";
+import { policyKind } from "../policy/policy-kind.ts";
+import type { PolicyKind } from "../policy/policy-kind.ts";
+import type { RunReport } from "./report.ts";
 import type { RunValues } from "./run-command.ts";
 
 /** Needs no quotes in any shell. */
@@ -30,6 +33,22 @@ export function againCommand(
   add("--estop-key", values.estopKey);
   if (values.autoReset === false) words.push("--no-auto-reset");
   return [program, ...words].map(quotedForShell).join(" ");
+}
+
+// What decides on another machine is none of this program's: asked the same, it may answer
+// otherwise. A module is told the seed of nothing and may read any clock.
+const repeats: Readonly<Record<PolicyKind, { lockstep: string; streaming: string }>> = {
+  shipped: { lockstep: ", to the bit", streaming: " (repeats to the bit with --time lockstep)" },
+  model: { lockstep: ", to the bit", streaming: " (repeats to the bit with --time lockstep)" },
+  module: { lockstep: ", to the bit if the policy decides alike", streaming: "" },
+  remote: { lockstep: ", to the bit if the host decides alike", streaming: "" },
+};
+
+/** What may be said of the command that repeats this run. */
+export function againLabel({ options, isSteered, failure }: RunReport): string {
+  if (isSteered) return "Again, without what you did by hand";
+  if (failure !== undefined) return "Again"; // where a thread is lost may be a matter of wall time
+  return `Again${repeats[policyKind(options.plan.policy)][options.time]}`;
 }
 
 /** Controls would steer the terminal that shows the command, so any shell is told their bytes. */

@@ -2,6 +2,7 @@
 // an address that is not this machine's alone, only paired robots get in.
 
 import { ServerCredentials } from "@grpc/grpc-js";
+import { spawnHostPolicy } from "../compose.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration, Instant } from "../contracts/units.ts";
@@ -39,7 +40,7 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
   const { policy, robot, task, promise } = values;
   const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
-  const threads = new HostPolicyThreads();
+  const threads = new HostPolicyThreads(spawnHostPolicy, () => clock.nowNs());
   const trust = trustFor(address, context, note);
   const { host, port } = await open(address, {
     credentials: trust.credentials,

@@ -7,7 +7,7 @@ import { quoted, UsageError } from "./usage.ts";
 
 /** False when it names no file. Throws UsageError and ProfileError. */
 export async function checkPolicyFile(policy: string): Promise<boolean> {
-  const { isOnnxPath, isPolicyPath, onnxMappingPath } = await import("../policy/load-policy.ts");
+  const { isOnnxPath, isPolicyPath, onnxMappingPath } = await import("../policy/policy-kind.ts");
   if (!isPolicyPath(policy)) return false;
   if (!existsSync(policy)) {
     throw new UsageError("--policy", "a file", `nothing at ${quoted(policy)}`);

@@ -2,8 +2,9 @@
 // and the policy in a thread of its own. A robot that is unknown here is refused by name.
 
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
-import { spawnHostPolicy } from "../compose.ts";
-import type { HostPolicyThread } from "../compose.ts";
+import { milliseconds } from "../contracts/units.ts";
+import type { Instant } from "../contracts/units.ts";
+import type { HostPolicyThread, spawnHostPolicy } from "../compose.ts";
 import type { HostPolicy, HostPolicyEvents } from "../link/grpc-host.ts";
 import { HostStatus_State } from "../link/generated/policy_pb.js";
 import type { Hello, PolicyFacts } from "../link/generated/policy_pb.js";
@@ -63,11 +64,23 @@ const NOTHING: HostPolicy = {
 /** Threads whose robot has left. One that comes back finds its policy loaded and warm. */
 export class HostPolicyThreads {
   readonly #idle = new Map<string, PolicyThread>();
+  readonly #spawn: typeof spawnHostPolicy;
+  readonly #nowNs: () => Instant;
+
+  /** `spawn` comes from the composition root, the only place that may. */
+  constructor(spawn: typeof spawnHostPolicy, nowNs: () => Instant) {
+    this.#spawn = spawn;
+    this.#nowNs = nowNs;
+  }
 
   take(plan: HostPolicyPlan, events: HostPolicyEvents, note: (text: string) => void): HostPolicy {
     const key = `${plan.robot.name} ${plan.task.name}`;
-    const thread = this.#idle.get(key) ?? new PolicyThread(plan);
+    const kept = this.#idle.get(key);
     this.#idle.delete(key);
+    const thread =
+      kept !== undefined && this.#isSound(kept)
+        ? kept
+        : new PolicyThread(plan, this.#spawn, this.#nowNs);
     return thread.serve(events, note, () => this.#keep(key, thread));
   }
 
@@ -77,35 +90,47 @@ export class HostPolicyThreads {
 
   /** One of a kind is kept; a second robot of the same kind loads anew, and so one that hung. */
   #keep(key: string, thread: PolicyThread): void {
-    if (thread.isOver) return;
-    if (thread.isHung || this.#idle.has(key)) thread.end();
+    if (!this.#isSound(thread)) return;
+    if (this.#idle.has(key)) thread.end();
     else this.#idle.set(key, thread);
+  }
+
+  /** One that hung is ended: its robot gets another. */
+  #isSound(thread: PolicyThread): boolean {
+    if (thread.owesNs >= HUNG_NS) thread.end();
+    return !thread.isOver;
   }
 }
 
 /** An answer that takes so long may never come. */
-const HUNG_MS = 10_000;
+const HUNG_NS = milliseconds(10_000);
 
 class PolicyThread {
   readonly #thread: HostPolicyThread;
   #facts: PolicyFacts | undefined;
   #isReady = false;
   isOver = false;
-  /** It has owed an answer for longer than any policy may take. */
-  isHung = false;
-  #patience: NodeJS.Timeout | undefined;
+  readonly #nowNs: () => Instant;
+  /** When the answer that it owes was asked for; meaningless while it owes none. */
+  #owesSinceNs = 0;
   /** Acts asked and not answered; those of a robot that left are answered to nobody. */
   #oweCount = 0;
   #dropCount = 0;
   #events: HostPolicyEvents | undefined;
   #note: (text: string) => void = () => undefined;
 
-  constructor(plan: HostPolicyPlan) {
-    this.#thread = spawnHostPolicy(
+  constructor(plan: HostPolicyPlan, spawn: typeof spawnHostPolicy, nowNs: () => Instant) {
+    this.#nowNs = nowNs;
+    this.#thread = spawn(
       plan,
       (message) => this.#hear(message),
       (why) => this.#ended(why),
     );
+  }
+
+  /** For how long it has owed an answer. */
+  get owesNs(): number {
+    return this.#oweCount === 0 ? 0 : this.#nowNs() - this.#owesSinceNs;
   }
 
   /** Serves one robot until it leaves. */
@@ -117,10 +142,8 @@ class PolicyThread {
     return {
       reset: (epoch) => this.#thread.post({ kind: "reset", epoch }),
       act: (observation) => {
+        if (this.#oweCount === 0) this.#owesSinceNs = this.#nowNs();
         this.#oweCount += 1;
-        this.#patience ??= setTimeout(() => {
-          this.isHung = true;
-        }, HUNG_MS).unref();
         this.#thread.post({ kind: "act", observation });
       },
       close: () => {
@@ -159,9 +182,7 @@ class PolicyThread {
         return;
       case "decided":
         this.#oweCount -= 1;
-        clearTimeout(this.#patience);
-        this.#patience = undefined;
-        this.isHung = false;
+        this.#owesSinceNs = this.#nowNs();
         if (this.#dropCount > 0) this.#dropCount -= 1;
         else this.#events?.decided(message.decision);
         return;

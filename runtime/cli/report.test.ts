@@ -86,8 +86,23 @@ test("a run in lockstep, the end of which names the command that repeats it", ()
     "  no decision    2 of 7 ticks, held as none came in time",
   ]);
   expect(lines.at(-1)).toBe("Again, to the bit: scripts/run run");
+  const lost = formatReport({ ...report, failure: "the policy thread ended" }, "scripts/run run");
+  expect(lost.split("\n").at(-1)).toBe("Again: scripts/run run");
   const steered = formatReport({ ...report, isSteered: true }, "scripts/run run");
   expect(steered.split("\n").at(-1)).toBe("Again, without what you did by hand: scripts/run run");
+});
+
+// biome-ignore format: one policy per line
+test.each([
+  ["sine", ", to the bit", " (repeats to the bit with --time lockstep)"],
+  ["./m.onnx", ", to the bit", " (repeats to the bit with --time lockstep)"],
+  ["./mine.ts", ", to the bit if the policy decides alike", ""],
+  ["grpc://127.0.0.1", ", to the bit if the host decides alike", ""],
+])("of a run with the policy %s it says no more than is true", (policy, lockstep, streaming) => {
+  const found = (["lockstep", "streaming"] as const).map((time) =>
+    formatReport(reportOf({ policy, time }), "holdfast run").split("\n").at(-1),
+  );
+  expect(found).toEqual([`Again${lockstep}: holdfast run`, `Again${streaming}: holdfast run`]);
 });
 
 test("the JSON has completed episodes, the deployment's own name and the whole path", () => {

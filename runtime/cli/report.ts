@@ -9,6 +9,7 @@ import { TickSlot } from "../contracts/tick-record.ts";
 import type { ModePhase } from "../record/mode-story.ts";
 import type { RunStats } from "../record/run-stats.ts";
 import { faultNames } from "../../safety/faults.ts";
+import { againLabel } from "./again.ts";
 import { causeWords } from "./hint.ts";
 import { printable } from "./output.ts";
 import { isParked, parkedText } from "./parked.ts";
@@ -151,13 +152,6 @@ function timingLines({ stats, options }: RunReport): string[] {
     `  tick work      ${spread(stats.work)}`,
     `  sample age     ${spread(stats.sampleAge)} when its tick began`,
   ];
-}
-
-function againLabel({ options, isSteered }: RunReport): string {
-  if (isSteered) return "Again, without what you did by hand";
-  return options.time === "lockstep"
-    ? "Again, to the bit"
-    : "Again (repeats to the bit with --time lockstep)";
 }
 
 /** Where the supervisor went: RUNNING with its dips is one phase, a stop has its cause. */

@@ -44,7 +44,8 @@ Keys, where there is a terminal:
   space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once), ? help
 
 A policy that loops for ever is policy_lost after 1.5 s and may come back; in lockstep it is waited
-for, and its thread ended after 10 s. A policy thread that ends or hangs is exit code 1.
+for, as one that promised an answer, and its thread ended after 10 s (a host's after 70 s). A policy
+thread that ends or hangs is exit code 1.
 
 How a run ends: q, SIGINT, SIGTERM or --duration stop the robot under control. One that would fall
 without power is parked: slowly to its rest pose, then it lets go, within 5 s. A second Ctrl-C or

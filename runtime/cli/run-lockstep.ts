@@ -13,6 +13,7 @@ import { ALL_ALIVE } from "../record/input-log.ts";
 import { tickTimeNs } from "../core/pacer.ts";
 import { controlTick } from "../core/tick.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
+import { anchoringOf, policyKind } from "../policy/policy-kind.ts";
 import { AskedPolicyPort } from "../workers/asked-policy-port.ts";
 import { makeBody } from "../workers/body.ts";
 import type { Body } from "../workers/body.ts";
@@ -20,8 +21,10 @@ import { layoutOf } from "../workers/plan.ts";
 import type { PolicyThread } from "../workers/policy-thread.ts";
 import { SilenceWatch } from "../workers/silence-watch.ts";
 import { SystemClock, sessionOrigin } from "../workers/system-clock.ts";
-import type { RunReport, TaskOutcome } from "./report.ts";
+import { FlightWatch } from "./flight-watch.ts";
+import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
+import type { RunReport, TaskOutcome } from "./report.ts";
 import { RestWatch } from "./rest-watch.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
@@ -34,12 +37,18 @@ export type Patience = {
   readonly batchNs: Duration;
   /** A policy that gives its own thread no turn for longer is lost. */
   readonly silenceNsMax: Duration;
+  /** So is one that promises an answer and does not keep it for longer. */
+  readonly promiseNsMax: Duration;
+  /** The same of one on another machine: its link answers for it, after a minute at the latest. */
+  readonly remotePromiseNsMax: Duration;
 };
 
 /** A stop is heard as soon as in streaming; the first act of a large model takes seconds. */
 export const PATIENCE: Patience = {
   batchNs: duration(20 * NS_PER_MS),
   silenceNsMax: duration(10 * NS_PER_S),
+  promiseNsMax: duration(10 * NS_PER_S),
+  remotePromiseNsMax: duration(70 * NS_PER_S),
 };
 
 /** How long loading may go on once the end is asked for. */
@@ -121,6 +130,9 @@ class LockstepRun {
   readonly #body: Body;
   readonly #hooks: RunHooks;
   readonly #watch: RunWatch;
+  readonly #flight: FlightWatch;
+  readonly #notes: NoteLimit;
+  #toldText = "";
   readonly #cues = new CueQueue();
   readonly #clock = new SystemClock(sessionOrigin(), duration(0), NEVER);
   #tick = 0;
@@ -144,10 +156,12 @@ class LockstepRun {
     this.#body = body;
     this.#thread = thread;
     this.#patience = patience;
-    this.#policy = new AskedPolicyPort(thread.arena, robot.policy.anchoring);
+    this.#policy = new AskedPolicyPort(thread.arena, anchoringOf(robot, plan.policy));
     this.#rest = new RestWatch(robot);
     this.#watch = new RunWatch(options, hooks, () => this.#task());
     this.#watch.policy = printable(thread.name);
+    this.#flight = new FlightWatch(options, (text) => hooks.note(text));
+    this.#notes = new NoteLimit((text) => hooks.note(text));
     this.#core = new ControlCore({
       profile: robot,
       layout: layoutOf(plan),
@@ -178,10 +192,13 @@ class LockstepRun {
     const fromNs = this.#clock.nowNs();
     while (this.#tick < this.#untilTick(tickCount) && !this.#quit) {
       await this.#batch(tickCount);
+      this.#tellText();
       await nextTurn();
     }
     this.#wallNs = this.#clock.nowNs() - fromNs;
     this.#noteLoss();
+    this.#tellText();
+    this.#notes.tell(Infinity);
     this.#body.robot.lifecycle.close();
   }
 
@@ -196,6 +213,7 @@ class LockstepRun {
     while (!isLast && !this.#quit) {
       const nowNs = timeOf(this.#tick);
       controlTick(this.#core, nowNs);
+      this.#flight.see(this.#watch.stats.last);
       this.#tick += 1;
       isLast = this.#tick >= this.#untilTick(tickCount) || this.#clock.nowNs() > untilNs;
       // Nobody may quit between a decision and its tick, so the last one leaves none under way.
@@ -213,16 +231,34 @@ class LockstepRun {
   async #answered(): Promise<void> {
     const thread = this.#thread;
     const tell = setTimeout(() => this.#hooks.note(WAITING), ANSWER_MS_PATIENCE);
-    const { silenceNsMax } = this.#patience;
+    const { silenceNsMax, promiseNsMax, remotePromiseNsMax } = this.#patience;
+    const isRemote = policyKind(this.#options.plan.policy) === "remote";
+    const keepNsMax = isRemote ? remotePromiseNsMax : promiseNsMax;
     const silence = new SilenceWatch(silenceNsMax, thread.beatCount, this.#clock.nowNs());
+    const promise = new SilenceWatch(keepNsMax, 0, this.#clock.nowNs());
     do {
       await nextTurn();
-      if (silence.isSilent(thread.beatCount, this.#clock.nowNs())) {
+      const nowNs = this.#clock.nowNs();
+      if (silence.isSilent(thread.beatCount, nowNs)) {
         thread.lose(`it has not answered for ${silenceNsMax / NS_PER_S} s`);
+      }
+      if (promise.isSilent(0, nowNs)) {
+        thread.lose(`it has not kept the promise of an answer for ${keepNsMax / NS_PER_S} s`);
       }
       this.#noteLoss();
     } while (!this.#quit && !this.#policy.awaitAnswer(WAIT_MS));
     clearTimeout(tell);
+  }
+
+  /** How it goes with a policy elsewhere, as it changes. Tick time may fly: one line a second. */
+  #tellText(): void {
+    const nowNs = this.#clock.nowNs();
+    const text = this.#policy.statusText;
+    if (text !== this.#toldText) {
+      this.#notes.note(`policy ${this.#options.plan.policy}: ${text}`, nowNs);
+    }
+    this.#toldText = text;
+    this.#notes.tell(nowNs);
   }
 
   /** Told once, and a cue of the next tick. */

@@ -6,7 +6,6 @@ import { EvidenceSlot, EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
 import type { Evidence } from "../contracts/evidence.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
-import { FlightRecorder } from "../core/flight-recorder.ts";
 import { LifecycleState } from "../../hal/robot.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
 import { StreamingThreads } from "../compose.ts";
@@ -24,7 +23,7 @@ import { EstopEmulator } from "./estop-emulator.ts";
 import { BOARD_PATIENCE, EMULATED_PATIENCE, emulatedStopMs, EstopWatch } from "./estop-watch.ts";
 import { stopNsMinOf } from "./estop-watch.ts";
 import type { EstopFacts } from "./estop-watch.ts";
-import { dumpFlight, flightFolder } from "./flight-dump.ts";
+import { FlightWatch } from "./flight-watch.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
 import { realtimeWarnings } from "./realtime.ts";
@@ -39,8 +38,6 @@ import { RunWatch } from "./run-watch.ts";
 const POLL_MS = 20;
 /** Looks of this thread without a new tick after which control is hung: two seconds of looking. */
 const TICKLESS_POLLS_MAX = 100;
-/** Ticks kept for a dump: two seconds at 200 Hz. */
-const FLIGHT_TICKS = 400;
 const JPEG_QUALITY_PERCENT = 80;
 
 /** How long loading may go on once the end is asked for. */
@@ -90,9 +87,8 @@ class StreamingRun {
   readonly #estop: EstopWatch;
   #lastJpeg: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   #pictureNs = -1;
-  readonly #flight: FlightRecorder;
+  readonly #flight: FlightWatch;
   #failure: string | undefined;
-  #lastMode: number = Mode.Starting;
   readonly #rest: RestWatch;
   #ticklessPolls = 0;
   #quitAsked = false;
@@ -112,7 +108,7 @@ class StreamingRun {
     this.#watch = new RunWatch(options, hooks, () => this.#task());
     this.#ticks = new RingReader(arena.ring("ticks"));
     this.#tick = new Float64Array(size);
-    this.#flight = new FlightRecorder(FLIGHT_TICKS, size);
+    this.#flight = new FlightWatch(options, (text) => hooks.note(text));
     this.#evidence = new RingReader(arena.ring("evidence"));
     this.#robotStatus = new LatestReader(arena.cell("robot-status"));
     this.#policyStatus = new LatestReader(arena.cell("policy-status"));
@@ -197,7 +193,7 @@ class StreamingRun {
     this.#failure = text;
     this.#watch.lostThread = text;
     if (name === "control") {
-      this.#dump(text);
+      this.#flight.dump(text);
       this.#end();
       return;
     }
@@ -225,8 +221,7 @@ class StreamingRun {
       this.#ticklessPolls = 0;
       this.#takeEvidence(this.#tick[TickSlot.nowNs]!);
       this.#watch.write(this.#tick);
-      this.#flight.write(this.#tick);
-      this.#noteLatch(this.#tick[TickSlot.mode]!);
+      this.#flight.see(this.#tick);
       if (this.#quitAsked && this.#rest.isOver(this.#tick)) this.#end();
     }
     this.#estop.poll();
@@ -251,20 +246,6 @@ class StreamingRun {
     }
   }
 
-  #noteLatch(mode: number): void {
-    if (mode === Mode.FaultLatched && this.#lastMode !== mode) this.#dump("latched");
-    this.#lastMode = mode;
-  }
-
-  #dump(why: string): void {
-    try {
-      const path = dumpFlight(flightFolder(Bun.env), this.#options, why, this.#flight);
-      this.#hooks.note(`the last ticks are in ${path}`);
-    } catch (error) {
-      this.#hooks.note(`Cannot write the last ticks: ${String(error)}`);
-    }
-  }
-
   #quit(): void {
     if (this.#quitAsked) return;
     this.#quitAsked = true;
@@ -277,7 +258,7 @@ class StreamingRun {
     const { record } = this.#robotStatus;
     return {
       nowNs: this.#clock.nowNs(),
-      isStarting: this.#lastMode === Mode.Starting,
+      isStarting: this.#watch.stats.last[TickSlot.mode] === Mode.Starting,
       isActive: record[RobotStatusSlot.lifecycle] === LifecycleState.Active,
       isEnableLost: record[RobotStatusSlot.supplyTrouble] !== SupplyTrouble.None,
     };

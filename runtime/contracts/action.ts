@@ -67,7 +67,7 @@ export function schemaFingerprint(schema: ActionSchema): number {
   return createHash("sha256").update(text).digest().readUIntBE(0, 6);
 }
 
-/** `validFromNs` of a chunk whose place in time is left to the profile's anchoring. */
+/** `validFromNs` of a chunk whose place in time is left to the run's anchoring. */
 export const ANCHOR_BY_PROFILE = instant(-1);
 
 /** How the values relate to the robot when the chunk takes over. */
@@ -120,7 +120,7 @@ export class ChunkView {
     this.values = record.subarray(ChunkSlot.values);
   }
 
-  /** Sets everything but the values. The window is left to the profile's anchoring. */
+  /** Sets everything but the values. The window is left to the run's anchoring. */
   begin(epoch: number, seq: number, horizon: number, width: number, dtNs: Duration): void {
     const { record } = this;
     record.fill(0, 0, ChunkSlot.values);
@@ -165,7 +165,7 @@ export class ChunkView {
     return instant(this.record[ChunkSlot.stateStampNs]!);
   }
 
-  /** Names a window of its own instead of the profile's anchoring. */
+  /** Names a window of its own instead of the run's anchoring. */
   setWindow(validFromNs: Instant, validUntilNs: Instant): void {
     this.record[ChunkSlot.validFromNs] = validFromNs;
     this.record[ChunkSlot.validUntilNs] = validUntilNs;

@@ -159,7 +159,8 @@ export type RobotProfile = {
     readonly hz: number;
     readonly horizon: number;
     readonly dtNs: Duration;
-    readonly anchoring: Anchoring;
+    /** For chunks that name no time. Absent: what the kind of policy has it. */
+    readonly anchoring?: Anchoring;
     readonly interpolation: RowInterpolation;
     /** Cross-fade at a seam between chunks. Zero: none. */
     readonly blendNs: Duration;

@@ -74,7 +74,7 @@ export class ChunkCheck {
     out.record[ChunkSlot.schemaFingerprint] = this.#fingerprint;
     out.record[ChunkSlot.stateStampNs] = asked.stampNs;
     out.values.set(values);
-    if (chunk.startOffsetNs === undefined) return; // the profile's anchoring decides
+    if (chunk.startOffsetNs === undefined) return; // the run's anchoring decides
     const fromNs = instant(asked.stampNs + Number(chunk.startOffsetNs));
     out.setWindow(fromNs, instant(fromNs + horizon * dtNs));
   }

@@ -8,8 +8,9 @@
 import { create } from "@bufbuild/protobuf";
 import { assert } from "../contracts/assert.ts";
 import type { SeededRandom } from "../contracts/seeded-random.ts";
-import { duration, instant } from "../contracts/units.ts";
+import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
+import { Backoff, cut } from "./backoff.ts";
 import {
   EdgeMessageSchema,
   HostStatus_State,
@@ -30,15 +31,7 @@ import type {
   Welcome,
 } from "./generated/policy_pb.js";
 import { refusalOfWelcome, refusalText } from "./handshake.ts";
-import {
-  BACKOFF_NS_MAX,
-  BACKOFF_NS_MIN,
-  DIAL_NS_MAX,
-  GREETING_NS_MAX,
-  PING_NS,
-  SILENCE_NS_MAX,
-  TEXT_CHARACTERS_MAX,
-} from "./limits.ts";
+import { DIAL_NS_MAX, GREETING_NS_MAX, PING_NS, SILENCE_NS_MAX } from "./limits.ts";
 import { LinkTimes } from "./link-times.ts";
 
 /** `greeting` has an open stream and no welcome; `warming` a welcome and a host that loads. */
@@ -68,7 +61,7 @@ const NEVER = instant(Infinity);
 export class EdgeLink {
   readonly times = new LinkTimes();
   readonly #makeHello: (linkSession: bigint) => Hello;
-  readonly #random: SeededRandom;
+  readonly #backoff: Backoff;
   readonly #outputs: LinkOutput[] = [];
   readonly #answers: LinkAnswer[] = [];
   #phase: LinkPhase = "idle";
@@ -82,7 +75,6 @@ export class EdgeLink {
   #requestId = 0;
   #request: Request | undefined;
   #pingId = 0;
-  #backoffNs = BACKOFF_NS_MIN;
   /** When the present phase has lasted too long, or the next dial is due. */
   #phaseDueNs: Instant = NEVER;
   #silenceDueNs: Instant = NEVER;
@@ -90,7 +82,7 @@ export class EdgeLink {
 
   constructor(options: EdgeLinkOptions) {
     this.#makeHello = options.makeHello;
-    this.#random = options.random;
+    this.#backoff = new Backoff(options.random);
     this.#assertWhole();
   }
 
@@ -264,7 +256,7 @@ export class EdgeLink {
       this.#dial(nowNs);
       return;
     }
-    this.#backoffNs = BACKOFF_NS_MIN; // it has waited already
+    this.#backoff.begin(); // it has waited already
     if (this.#phase === "dialing") {
       this.#hangUp(`no connection within ${DIAL_NS_MAX / 1e6} ms`, nowNs);
     } else this.#hangUp(`no welcome within ${GREETING_NS_MAX / 1e6} ms`, nowNs);
@@ -289,7 +281,7 @@ export class EdgeLink {
 
   #refused(refusal: Refusal, by: string, nowNs: Instant): void {
     this.#refusal = refusal;
-    this.#backoffNs = BACKOFF_NS_MAX; // only a person mends it
+    this.#backoff.slow(); // only a person mends it
     this.#hangUp(`${by} refused ${cut(refusalText(refusal))}`, nowNs);
   }
 
@@ -298,7 +290,7 @@ export class EdgeLink {
     const isReady = state === HostStatus_State.READY;
     this.#phase = isReady ? "ready" : "warming";
     if (!isReady) this.#fail("the host is not ready");
-    else this.#backoffNs = BACKOFF_NS_MIN;
+    else this.#backoff.begin();
   }
 
   #chunk(chunk: Chunk): void {
@@ -354,11 +346,7 @@ export class EdgeLink {
     this.#fail(why);
     this.#quiet("waiting");
     this.#why = cut(why);
-    // A fifth more or less, so that many robots do not knock together.
-    const pauseNs = this.#backoffNs * (0.8 + 0.2 * this.#random.next());
-    this.#phaseDueNs = instant(nowNs + Math.floor(pauseNs));
-    this.#backoffNs = duration(Math.min(2 * this.#backoffNs, BACKOFF_NS_MAX));
-    assert(this.#backoffNs >= BACKOFF_NS_MIN, "a pause stays within its limits");
+    this.#phaseDueNs = this.#backoff.dueNs(nowNs);
   }
 
   #quiet(phase: LinkPhase): void {
@@ -373,6 +361,3 @@ export class EdgeLink {
     this.#request = undefined;
   }
 }
-
-/** Text from the other side, short and without what could move a terminal's cursor. */
-const cut = (text: string): string => text.replaceAll(/\p{C}/gu, "?").slice(0, TEXT_CHARACTERS_MAX);

@@ -39,7 +39,7 @@ export type HostOutput =
 export type Decision = {
   readonly horizon: number;
   readonly dtNs: number;
-  /** Of row 0, from the stamp of the state; undefined when the robot's profile decides. */
+  /** Of row 0, from the stamp of the state; undefined where the robot's side has it begin. */
   readonly startOffsetNs: number | undefined;
   /** Row-major, in the columns of the schema. */
   readonly rows: readonly number[];

@@ -7,9 +7,9 @@
 
 import { assert } from "../contracts/assert.ts";
 import type { SeededRandom } from "../contracts/seeded-random.ts";
-import { duration, instant, milliseconds } from "../contracts/units.ts";
+import { instant, milliseconds } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { BACKOFF_NS_MAX, BACKOFF_NS_MIN, TEXT_CHARACTERS_MAX } from "./limits.ts";
+import { Backoff, cut } from "./backoff.ts";
 import { decodeMap, readArray } from "./openpi-codec.ts";
 import type { Problem, ReadArray } from "./openpi-codec.ts";
 
@@ -40,7 +40,7 @@ const GREETING_NS_MAX = milliseconds(900);
 const NEVER = instant(Infinity);
 
 export class OpenpiSession {
-  readonly #random: SeededRandom;
+  readonly #backoff: Backoff;
   readonly #outputs: OpenpiOutput[] = [];
   readonly #answers: OpenpiAnswer[] = [];
   #phase: OpenpiPhase = "idle";
@@ -49,11 +49,10 @@ export class OpenpiSession {
   #metadata: string | undefined;
   #requestId = 0;
   #request: { readonly id: number; readonly endNs: Instant } | undefined;
-  #backoffNs = BACKOFF_NS_MIN;
   #phaseDueNs: Instant = NEVER;
 
   constructor(random: SeededRandom) {
-    this.#random = random;
+    this.#backoff = new Backoff(random);
   }
 
   get phase(): OpenpiPhase {
@@ -113,7 +112,7 @@ export class OpenpiSession {
   /** What the answer held was used. */
   used(): void {
     this.#trouble = "";
-    this.#backoffNs = BACKOFF_NS_MIN;
+    this.#backoff.begin();
   }
 
   /** What the answer held was not used. */
@@ -170,7 +169,7 @@ export class OpenpiSession {
     const bytes = Buffer.from(frame).toString("base64");
     this.#metadata ??= bytes;
     if (this.#metadata !== bytes) {
-      this.#backoffNs = BACKOFF_NS_MAX; // only a person mends it
+      this.#backoff.slow(); // only a person mends it
       this.#hangUp(
         happened("the server came back with other metadata: end this run, start anew"),
         nowNs,
@@ -209,10 +208,7 @@ export class OpenpiSession {
     this.refused(problem);
     this.#fail(problem);
     this.#phase = "waiting";
-    // A fifth more or less, so that many robots do not knock together.
-    const pauseNs = this.#backoffNs * (0.8 + 0.2 * this.#random.next());
-    this.#phaseDueNs = instant(nowNs + Math.floor(pauseNs));
-    this.#backoffNs = duration(Math.min(2 * this.#backoffNs, BACKOFF_NS_MAX));
+    this.#phaseDueNs = this.#backoff.dueNs(nowNs);
   }
 
   #fail(failure: Problem): void {
@@ -245,6 +241,3 @@ export function errorLine(text: string): string {
 
 /** A longer text's end is looked at: a traceback says what it is about there. */
 const TEXT_SEARCHED_MAX = 65_536;
-
-/** Text from the other side, short and without what could move a terminal's cursor. */
-const cut = (text: string): string => text.replaceAll(/\p{C}/gu, "?").slice(0, TEXT_CHARACTERS_MAX);

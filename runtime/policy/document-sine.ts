@@ -1,6 +1,6 @@
 // DocumentSinePolicy: every row is the position measured in the state it answers. With a sensor
 // that reads a sine, the commands are that sine at the policy's cadence. Its place in time is left
-// to the profile's anchoring.
+// to the anchoring of the run.
 
 import type { ChunkView } from "../contracts/action.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";

@@ -10,7 +10,7 @@ import { SequenceAllocator } from "../contracts/policy.ts";
 import { instant } from "../contracts/units.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { testContext, testState } from "./fixture.ts";
-import { isPolicyPath, loadPolicy } from "./load-policy.ts";
+import { loadPolicy } from "./load-policy.ts";
 import { makeRunner } from "./make-runner.ts";
 import { PolicyError } from "./policy-error.ts";
 import { policies } from "./registry.ts";
@@ -149,12 +149,6 @@ test("a file that is not there is refused with its path", async () => {
   const error = await loadPolicy("./no/such/policy.ts", context).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(PolicyError);
   expect((error as PolicyError).message).toContain("no/such/policy.ts");
-});
-
-test("a name is a name and a path is a path", () => {
-  expect(["hold", "pick_place", "./p", "p.ts", "a/b", "p.mjs", "p.onnx"].map(isPolicyPath)).toEqual(
-    [false, false, true, true, true, true, true],
-  );
 });
 
 test("an unknown name is refused with the names that are known", async () => {

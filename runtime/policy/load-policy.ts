@@ -8,21 +8,8 @@ import type { Policy } from "../contracts/policy.ts";
 import type { PolicyContext } from "./context.ts";
 import { boundedText, errorText } from "./error-text.ts";
 import { PolicyError } from "./policy-error.ts";
+import { isPolicyPath } from "./policy-kind.ts";
 import { createPolicy } from "./registry.ts";
-
-/** True for what `--policy` reads as a file: it has a slash or a module's ending, and no scheme. */
-export function isPolicyPath(nameOrPath: string): boolean {
-  if (/^[a-z]+:\/\//.test(nameOrPath)) return false;
-  return nameOrPath.includes("/") || /\.(?:[cm]?[jt]s|onnx)$/.test(nameOrPath);
-}
-
-/** True for a model: `runtime/workers/onnx-file.ts` opens it, not this file. */
-export const isOnnxPath = (nameOrPath: string): boolean =>
-  isPolicyPath(nameOrPath) && nameOrPath.endsWith(".onnx");
-
-/** The YAML beside a model: of the same name. */
-export const onnxMappingPath = (path: string): string =>
-  `${isAbsolute(path) ? "" : "./"}${path.replace(/\.onnx$/, ".yaml")}`;
 
 /** A path is taken from the current directory. Throws PolicyError. */
 export async function loadPolicy(nameOrPath: string, context: PolicyContext): Promise<Policy> {

@@ -4,13 +4,13 @@
 import type { PictureReader, Policy } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import type { StateLayout } from "../contracts/state.ts";
-import { isRemote } from "../link/address.ts";
 import { ActionAdapter } from "./adapter.ts";
 import { policyContext } from "./context.ts";
 import type { PolicyContext } from "./context.ts";
 import { EnsemblePolicy } from "./ensemble.ts";
 import { LatencyModel, parseLatency } from "./latency.ts";
-import { isOnnxPath, loadPolicy } from "./load-policy.ts";
+import { loadPolicy } from "./load-policy.ts";
+import { policyKind } from "./policy-kind.ts";
 import { PolicyRunner } from "./runner.ts";
 
 export type RunnerPlan = {
@@ -71,7 +71,8 @@ function openPolicy(
   context: PolicyContext,
   { openRemote, openOnnx }: Surroundings,
 ): Promise<Policy> {
-  if (openRemote !== undefined && isRemote(named)) return openRemote(named);
-  if (openOnnx !== undefined && isOnnxPath(named)) return openOnnx(named, context);
+  const kind = policyKind(named);
+  if (openRemote !== undefined && kind === "remote") return openRemote(named);
+  if (openOnnx !== undefined && kind === "model") return openOnnx(named, context);
   return loadPolicy(named, context);
 }

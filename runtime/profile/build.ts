@@ -145,11 +145,14 @@ function buildSource(tree: Tree, at: string): SourceProfile {
 }
 
 function buildPolicy(tree: Tree): RobotProfile["policy"] {
+  const anchoring = "/policy/anchoring";
   return {
     hz: tree.number("/policy/hz"),
     horizon: tree.number("/policy/horizon"),
     dtNs: ns(tree, "/policy/dt_ms"),
-    anchoring: choice(tree, "/policy/anchoring", ["observation", "arrival"]),
+    ...(tree.has(anchoring)
+      ? { anchoring: choice(tree, anchoring, ["observation", "arrival"]) }
+      : {}),
     interpolation: choice(tree, "/policy/interpolation", ["linear", "hold"]),
     blendNs: ns(tree, "/policy/blend_ms"),
     ...(tree.has("/policy/ensemble_ms") ? { ensembleNs: ns(tree, "/policy/ensemble_ms") } : {}),

@@ -114,7 +114,7 @@ export class StormPolicyPort implements PolicyPort {
     if (mood === "silent") return false;
     const random = this.#random;
     const { chunk } = this;
-    const { horizon, dtNs, anchoring } = this.#profile.policy;
+    const { horizon, dtNs, anchoring = "arrival" } = this.#profile.policy;
     this.#seq += 1;
     this.#decidedTicks.set(`${this.#epoch} ${this.#seq}`, this.#tick);
     chunk.begin(this.#epoch, this.#seq, horizon, this.#commandRad.length, dtNs);

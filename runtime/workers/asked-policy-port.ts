@@ -29,6 +29,7 @@ export class AskedPolicyPort implements PolicyPort {
   readonly #answers: LatestReader;
   readonly #status: LatestReader;
   readonly #errors: LatestReader;
+  readonly #texts: LatestReader;
   readonly #askBell: Bell;
   readonly #answerBell: Bell;
   #answeredCount = 0;
@@ -47,6 +48,7 @@ export class AskedPolicyPort implements PolicyPort {
     this.#answers = new LatestReader(arena.cell("answer"));
     this.#status = new LatestReader(arena.cell("policy-status"));
     this.#errors = new LatestReader(arena.cell("policy-error"));
+    this.#texts = new LatestReader(arena.cell("policy-text"));
     this.#askBell = new Bell(arena.words("ask-bell"));
     this.#answerBell = new Bell(arena.words("answer-bell"));
   }
@@ -62,6 +64,11 @@ export class AskedPolicyPort implements PolicyPort {
   /** Text of the last error the policy threw; empty when it threw none. */
   get lastError(): string {
     return textFrom(this.#errors.record);
+  }
+
+  /** How it goes with what the policy depends on; empty while there is nothing to say. */
+  get statusText(): string {
+    return textFrom(this.#texts.record);
   }
 
   takeChunk(nowNs: Instant): boolean {
@@ -101,6 +108,7 @@ export class AskedPolicyPort implements PolicyPort {
     this.#answers.take();
     this.#status.take();
     this.#errors.take();
+    this.#texts.take();
     return true;
   }
 

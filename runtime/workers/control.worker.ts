@@ -2,6 +2,7 @@
 // optimizer is warm, before it says ready; after `go` it runs until the stop word rises.
 
 import { commandFingerprint } from "../policy/adapter.ts";
+import { anchoringOf } from "../policy/policy-kind.ts";
 import { AliveMonitor } from "../core/alive.ts";
 import { ControlCore } from "../core/core.ts";
 import { StreamingPacer, STOPPED } from "../core/pacer.ts";
@@ -45,7 +46,7 @@ const core = new ControlCore({
   schemaFingerprint: commandFingerprint(robot),
   sensor: new CellSensor(arena, layout.sources),
   actuator: new CellActuator(arena),
-  policy: new CellPolicyPort(arena, robot.policy.anchoring),
+  policy: new CellPolicyPort(arena, anchoringOf(robot, plan.run.policy)),
   cues: new WordCuePort(words),
   alive: estop ?? alive,
   ticks: new RingTickSink(arena),

@@ -53,6 +53,7 @@ export function lockstepParts(run: RunPlan): readonly ArenaPart[] {
     cell("answer", ANSWER_SLOT_COUNT),
     cell("policy-status", POLICY_STATUS_SLOT_COUNT),
     cell("policy-error", textSlotCount),
+    cell("policy-text", textSlotCount),
     {
       kind: "ring",
       name: "chunks",

@@ -43,11 +43,13 @@ const asks = new LatestReader(arena.cell("ask"));
 const answer = new LatestWriter(arena.cell("answer"));
 const status = new LatestWriter(arena.cell("policy-status"));
 const errors = new LatestWriter(arena.cell("policy-error"));
+const texts = new LatestWriter(arena.cell("policy-text"));
 const chunks = new RingWriter(arena.ring("chunks"));
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 const chunk = new ChunkView();
 let epoch = -1;
 let told = "";
+let toldText = "";
 
 async function serve(): Promise<void> {
   asks.take();
@@ -84,6 +86,11 @@ function tell(): void {
     told = runner.lastError;
     textInto(errors.record, told);
     errors.publish();
+  }
+  if (runner.statusText !== toldText) {
+    toldText = runner.statusText;
+    textInto(texts.record, toldText);
+    texts.publish();
   }
   answer.record[AnswerSlot.isPromised] = runner.isPending ? 1 : 0;
   answer.record[AnswerSlot.dueTick] = runner.dueTick;

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import type { Policy } from "../contracts/policy.ts";
 import type { PolicyContext } from "../policy/context.ts";
 import { errorText } from "../policy/error-text.ts";
-import { onnxMappingPath } from "../policy/load-policy.ts";
+import { onnxMappingPath } from "../policy/policy-kind.ts";
 import { PolicyError } from "../policy/policy-error.ts";
 import { loadOnnxMapping, misfitError } from "../profile/load.ts";
 

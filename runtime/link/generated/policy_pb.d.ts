@@ -705,7 +705,7 @@ export declare type Chunk = Message<"holdfast.policy.v1.Chunk"> & {
 
   /**
    * Row 0 is meant for the observation's stamp plus this: below zero for a plan that began before.
-   * Absent when the robot's profile decides: by the stamp, or by arrival.
+   * Absent: by the stamp, unless the robot's profile says by arrival.
    *
    * @generated from field: optional sint64 start_offset_ns = 8;
    */

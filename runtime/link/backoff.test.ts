@@ -1,0 +1,36 @@
+// The pause before the next dial, with chance at its two ends, and text from the other side made
+// harmless for a terminal.
+
+import { expect, test } from "bun:test";
+import { SeededRandom } from "../contracts/seeded-random.ts";
+import { instant } from "../contracts/units.ts";
+import { Backoff, cut } from "./backoff.ts";
+
+/** Chance that is always the same. */
+function drawing(share: number): SeededRandom {
+  const random = new SeededRandom(1);
+  random.next = () => share;
+  return random;
+}
+
+const pausesMs = (backoff: Backoff, count: number): number[] =>
+  Array.from({ length: count }, () => (backoff.dueNs(instant(7e9)) - 7e9) / 1e6);
+
+test("pauses double up to a second, a fifth shorter at most", () => {
+  expect(pausesMs(new Backoff(drawing(1)), 7)).toEqual([50, 100, 200, 400, 800, 1_000, 1_000]);
+  expect(pausesMs(new Backoff(drawing(0)), 7)).toEqual([40, 80, 160, 320, 640, 800, 800]);
+});
+
+test("what works begins anew, what only a person mends waits longest", () => {
+  const backoff = new Backoff(drawing(1));
+  pausesMs(backoff, 3);
+  backoff.begin();
+  expect(pausesMs(backoff, 2)).toEqual([50, 100]);
+  backoff.slow();
+  expect(pausesMs(backoff, 2)).toEqual([1_000, 1_000]);
+});
+
+test("foreign text is one line, short and without what steers a terminal", () => {
+  expect(cut("a\u001b[2Jb\n\u202ec\u0007")).toBe("a?[2Jb??c?");
+  expect(cut("x".repeat(1_000))).toHaveLength(300);
+});
