@@ -391,7 +391,9 @@ describe("a stop that is over", () => {
     run.signal("SIGTERM");
     const { stderr } = await run.end;
     expect(stderr).toMatch(/^0\.500 s {2}fault freeze:joints@500ms\+300ms begins$/m);
-    expect(stderr).toMatch(/^0\.7\d\d s {2}DEGRADED → SAFE_STOP: stale_state$/m);
+    expect(stderr).toMatch(
+      /^0\.7\d\d s {2}DEGRADED → SAFE_STOP: stale_state: the robot's readings are too old$/m,
+    );
     expect(stderr).toMatch(/^\S+ s {2}SAFE_STOP → RECOVER: reset$/m);
     expect(stderr).toMatch(/^\S+ s {2}RUNNING → SAFE_STOP: the end of the run$/m);
   });

@@ -11,6 +11,7 @@ INSTALLED="$ROOT/node_modules/.installed-bun.lock"
 
 # The caches too stay under the clone.
 export BUN_INSTALL_CACHE_DIR="$ROOT/.tools/bun-cache"
+export BUN_RUNTIME_TRANSPILER_CACHE_PATH="$ROOT/.tools/bun-transpiled"
 
 say() { printf 'set-up: %s\n' "$*" >&2; }
 

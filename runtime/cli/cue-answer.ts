@@ -63,5 +63,8 @@ export function handedOnText(cue: OperatorCue, mode: number, facts: ParkFacts): 
   if (cue === OperatorCue.Stop && isParking) {
     return "stop asked while it is parked: it lets go at once, what it holds up falls";
   }
+  if (cue === OperatorCue.Start && mode === Mode.Starting) {
+    return `start asked in ${name}: it begins once nothing is missing`;
+  }
   return `${cue === OperatorCue.Stop ? "stop" : "start"} asked in ${name}`;
 }

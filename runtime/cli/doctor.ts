@@ -180,10 +180,11 @@ function judgeCores({ procRoot }: DoctorContext) {
   return warn(fact, "# run the policy on another machine, or use 4 cores");
 }
 
-function judgeIsolated({ sysRoot }: DoctorContext) {
+function judgeIsolated({ procRoot, sysRoot }: DoctorContext) {
   const isolated = firstLine(sysRoot, "devices/system/cpu/isolated") ?? "";
   if (isolated !== "") return ok(`isolated: ${isolated}`);
-  const remedy = "# on hardware: add isolcpus=3 nohz_full=3 to the kernel command line";
+  const last = Math.max(1, cpuBlocks(procRoot).length - 1);
+  const remedy = `# on hardware: add isolcpus=${last} nohz_full=${last} to the kernel command line`;
   return warn("no core is isolated; fine in simulation", remedy);
 }
 

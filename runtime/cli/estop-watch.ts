@@ -188,7 +188,8 @@ export class EstopWatch {
       return { accepted: false, text: "reset refused: press the reset button of the e-stop first" };
     }
     this.#emulator.press("reset");
-    return { accepted: true, text: "e-stop reset pressed" };
+    const next = this.#facts().isStarting ? ": the run begins once it is armed" : "";
+    return { accepted: true, text: `e-stop reset pressed${next}` };
   }
 
   /** Why there is nothing to reset. */

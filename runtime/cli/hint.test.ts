@@ -36,6 +36,7 @@ const facts: HintFacts = {
   stopS: 3.02,
   refusal: undefined,
   lostThread: "",
+  estopIsEmulated: false,
 };
 
 const stale = change({ faultBits: bit(Fault.StaleState) });
@@ -58,6 +59,35 @@ test.each<[string, Partial<HintFacts>, string]>([
     "Moves on: control_late; goes on by itself after that",
   ],
   ["reset", { mode: Recover }, "Reset, at rest: s starts"],
+  [
+    "before an emulated e-stop is armed",
+    { mode: Starting, faultBits: bit(Fault.EstopNotArmed), estopIsEmulated: true },
+    "Waits for the e-stop: its proof test, then its reset, which begins the run: r arms it",
+  ],
+  [
+    "before a board is armed: only its own button does",
+    { mode: Starting, faultBits: bit(Fault.EstopNotArmed) },
+    "Waits for the e-stop: its proof test, then its reset, which begins the run",
+  ],
+  [
+    "after an emulated e-stop was pressed: the first key stands where it can be read",
+    {
+      mode: FaultLatched,
+      faultBits: bit(Fault.EstopOpen),
+      stop: change({ toMode: FaultLatched, faultBits: bit(Fault.EstopStop) }),
+      estopIsEmulated: true,
+    },
+    "Latched by estop_stop at 3.02 s; the e-stop is open: r arms it, then r resets, then s starts",
+  ],
+  [
+    "after a board was",
+    {
+      mode: FaultLatched,
+      faultBits: bit(Fault.EstopOpen),
+      stop: change({ toMode: FaultLatched, faultBits: bit(Fault.EstopOpen) }),
+    },
+    `Latched by estop_open at 3.02 s; its own reset button arms the e-stop, then${GO_ON}`,
+  ],
   ["parking", { kind: CommandKind.Park, stop: stale }, "Parks, then lets go"],
   [
     "released",
@@ -166,7 +196,7 @@ test.each<[Partial<ModeChange>, string]>([
   [{ fromMode: SafeStop, toMode: Recover, cueBits: 4 }, "SAFE_STOP → RECOVER: reset"],
   [
     { fromMode: Recover, toMode: SafeStop, faultBits: bit(Fault.StaleState) },
-    "RECOVER → SAFE_STOP: stale_state",
+    "RECOVER → SAFE_STOP: stale_state: the robot's readings are too old",
   ],
   [{ ...starved }, "DEGRADED → SAFE_STOP: no_action: 12 chunks rejected_not_finite"],
   [{ fromMode: Running, faultBits: bit(Fault.OperatorStop) }, "RUNNING → SAFE_STOP: a person"],
@@ -174,7 +204,14 @@ test.each<[Partial<ModeChange>, string]>([
     { fromMode: Running, faultBits: bit(Fault.ControlAway) },
     "RUNNING → SAFE_STOP: control_away: the process or its machine stood still",
   ],
-  [{ reason: Reason.LowQuality }, "DEGRADED → SAFE_STOP: low_quality"],
+  [
+    { faultBits: bit(Fault.NoAction), refusal },
+    "DEGRADED → SAFE_STOP: no_action: 12 chunks rejected_not_finite",
+  ],
+  [
+    { faultBits: bit(Fault.NoAction) },
+    "DEGRADED → SAFE_STOP: no_action: no decision of the policy applies any more",
+  ],
 ])("a change %j is one line", (parts, text) => {
   expect(changeText(change(parts), 1e9)).toBe(`3.020 s  ${text}`);
 });

@@ -11,7 +11,7 @@ import type { ModeChange } from "../record/mode-story.ts";
 import type { Refusal } from "../record/chunk-tally.ts";
 import { countsAtRest, Fault, faultMask, faultNames, faultRows } from "../../safety/faults.ts";
 
-export const actNames = ["stop", "reset", "start", "quit"] as const;
+export const actNames = ["stop", "arm", "reset", "start", "quit"] as const;
 export type ActName = (typeof actNames)[number];
 
 export type Hint = { readonly text: string; readonly acts: readonly ActName[] };
@@ -32,6 +32,8 @@ export type HintFacts = {
   readonly refusal: Refusal | undefined;
   /** Which thread ended unasked and why; empty when all live. */
   readonly lostThread: string;
+  /** The e-stop beside the run is an emulated one, which the run's own reset arms. */
+  readonly estopIsEmulated: boolean;
 };
 
 /** Faults that a reset waits for: not what it ends itself. */
@@ -55,7 +57,8 @@ export function hintOf(facts: HintFacts): Hint {
   switch (mode) {
     case Mode.Starting:
       if (((facts.faultBits >>> Fault.EstopNotArmed) & 1) === 1) {
-        return { text: "Waits for the e-stop: its proof test, then its reset", acts: ["reset"] };
+        const text = "Waits for the e-stop: its proof test, then its reset, which begins the run";
+        return { text, acts: facts.estopIsEmulated ? ["arm"] : [] };
       }
       if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };
       return { text: `Waits for ${missing[facts.reason] ?? reasonNames[facts.reason]}`, acts: [] };
@@ -84,7 +87,7 @@ function degradedText({ reason, faultBits, refusal }: HintFacts): string {
 const releasedHint = (hint: Hint, kind: number): Hint =>
   kind === CommandKind.ZeroTorque ? { ...hint, text: `${hint.text}; has let go` } : hint;
 
-function stoppedHint({ faultBits, stop, stopS }: HintFacts): Hint {
+function stoppedHint({ faultBits, stop, stopS, estopIsEmulated }: HintFacts): Hint {
   if (stop === undefined) return { text: "Stopped", acts: ["reset", "start"] };
   const text = stopText(stop, stopS);
   if (isShutdown(stop)) return { text: "Ending", acts: [] };
@@ -97,6 +100,11 @@ function stoppedHint({ faultBits, stop, stopS }: HintFacts): Hint {
     return { text: `${text}; only a new run ends ${what}`, acts: ["quit"] };
   }
   const acts = ["reset", "start"] as const;
+  if (has(faultBits, faultRows[Fault.EstopOpen]!)) {
+    return estopIsEmulated
+      ? { text: `${text}; the e-stop is open`, acts: ["arm", ...acts] }
+      : { text: `${text}; its own reset button arms the e-stop, then`, acts };
+  }
   const blocking = blockingFaults(faultBits);
   if (blocking.length > 0) {
     const isOther = blocking.length > 1 || blocking[0] !== faultNames[cause];
@@ -143,6 +151,24 @@ function explained(name: string): string {
   return explanation === undefined ? name : `${name}: ${explanation}`;
 }
 
+/** What the line of a stop adds, where there is room: each name in plain words. */
+const plainWords: Readonly<Record<string, string>> = {
+  [faultNames[Fault.StaleState]!]: "the robot's readings are too old",
+  [faultNames[Fault.StampInFuture]!]: "the robot's readings are stamped ahead of now",
+  [faultNames[Fault.LowQuality]!]: "too many of the robot's readings are missing or disagree",
+  [faultNames[Fault.NoAction]!]: "no decision of the policy applies any more",
+  [faultNames[Fault.StartMismatch]!]: "a decision begins too far from where the robot is",
+  [faultNames[Fault.FollowingError]!]: "a joint does not follow its command",
+  [faultNames[Fault.Overspeed]!]: "a joint is faster than it may be",
+  [faultNames[Fault.Overload]!]: "a joint pushes harder than it may",
+  [faultNames[Fault.ControlMissed]!]: "the control thread missed too many ticks",
+  [faultNames[Fault.DriverLost]!]: "the robot's thread is gone or hangs",
+  [faultNames[Fault.PolicyLost]!]: "the policy's thread is gone or hangs",
+  [faultNames[Fault.PolicySlow]!]: "answers take longer than was promised",
+  [faultNames[Fault.EstopOpen]!]: "the e-stop holds the power off",
+  [faultNames[Fault.EstopStop]!]: "the e-stop asks for a stop",
+};
+
 /** A fault that only stops has latched: it came back too often. */
 function isRelapse({ fromMode, toMode, faultBits }: ModeChange): boolean {
   const hasLatch = faultRows.some((row) => row.severity === "latch" && has(faultBits, row));
@@ -168,7 +194,10 @@ export function changeText(change: ModeChange, firstNs: number): string {
   const isStart = toMode === Mode.Running && !isOver;
   const isReset = toMode === Mode.Recover || ((cueBits >>> OperatorCue.Reset) & 1) === 1;
   const byPerson = isReset ? "reset" : "start";
-  const why = isOver ? "cleared" : isStart || isReset ? byPerson : `${name}${detail}`;
+  const stops = toMode === Mode.SafeStop || toMode === Mode.FaultLatched;
+  const plain = stops ? plainWords[name] : undefined;
+  const words = detail === "" && plain !== undefined ? `: ${plain}` : detail;
+  const why = isOver ? "cleared" : isStart || isReset ? byPerson : `${name}${words}`;
   return `${time}  ${from} → ${to}: ${why}`;
 }
 
@@ -182,6 +211,7 @@ export function worded(hint: Hint, words: Readonly<Record<ActName, string>>): st
 /** Where keys are listened to. */
 export const keyWords: Readonly<Record<ActName, string>> = {
   stop: "space stops, q quits",
+  arm: "r arms it",
   reset: "r resets",
   start: "s starts",
   quit: "q ends the run",
@@ -190,6 +220,7 @@ export const keyWords: Readonly<Record<ActName, string>> = {
 /** Where there are none: commands of this program, to be typed elsewhere. */
 export const commandWords = (program: string, pid: number): Readonly<Record<ActName, string>> => ({
   stop: `${program} stop`,
+  arm: `${program} reset`,
   reset: `${program} reset`,
   start: `${program} start`,
   quit: `kill ${pid} ends the run`,

@@ -35,7 +35,7 @@ type Heard = { readonly run: RunSocket; readonly answer: OperatorAnswer | Operat
 const texts: Readonly<Record<OperatorMethod, string>> = {
   stop: "stop every live run, or one; needs no authority",
   park: "lay down what would fall without power, then let go: 5 s at most",
-  reset: "leave a stop; nothing moves yet",
+  reset: "leave a stop; nothing moves yet. An e-stop that waits for its reset is armed first",
   start: "let a run that was reset move again",
   arm: "press the reset that an emulated e-stop waits for",
   prooftest: "have the proof test tried again after it failed",

@@ -271,7 +271,7 @@ test("changes of mode are told one by one, and a flood of them summed up at the 
   expect(context.out.text.split("\n").slice(1, 9)).toEqual([
     ...Array.from({ length: 5 }, () => "3.500 s  RUNNING → DEGRADED: no_action"),
     "… 4 more changes",
-    "3.500 s  RUNNING → SAFE_STOP: no_action",
+    "3.500 s  RUNNING → SAFE_STOP: no_action: no decision of the policy applies any more",
     "… 1 more change",
   ]);
 });

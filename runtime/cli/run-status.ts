@@ -71,7 +71,7 @@ function column(record: Float64Array, index: number, jointCount: number): number
   return [...record.subarray(from, from + jointCount)];
 }
 
-function hintFrom({ stats, policy, lostThread }: StatusFacts): Hint {
+function hintFrom({ stats, policy, lostThread, estop }: StatusFacts): Hint {
   if (stats.tickCount === 0) return { text: lostThread || "Waits for the first tick", acts: [] };
   const { last } = stats;
   return hintOf({
@@ -84,6 +84,7 @@ function hintFrom({ stats, policy, lostThread }: StatusFacts): Hint {
     stopS: stopS(stats),
     refusal: stats.chunks.refusal,
     lostThread,
+    estopIsEmulated: estop.startsWith("emulated"),
   });
 }
 
