@@ -7,7 +7,7 @@
 import { assert } from "../runtime/contracts/assert.ts";
 import type { RobotProfile, TaskProfile } from "../runtime/contracts/profile.ts";
 import { NS_PER_S, instant, radVec } from "../runtime/contracts/units.ts";
-import type { Instant, RadVec } from "../runtime/contracts/units.ts";
+import type { Duration, Instant, RadVec } from "../runtime/contracts/units.ts";
 
 /** Slots of one pose: position m, then orientation x y z w. */
 const POSE_SLOTS = 7;
@@ -69,6 +69,11 @@ export class TaskJudge {
     this.#beganNs = nowNs;
     this.#hasBefore = false;
     this.#isMet = false;
+  }
+
+  /** So long the robot might not move: that is not held against the episode. */
+  wait(lengthNs: Duration): void {
+    this.#beganNs = instant(this.#beganNs + lengthNs);
   }
 
   /** Judges this moment. Steps are in order of time. */

@@ -186,7 +186,9 @@ export function episodesText(
 }
 
 function outcome(task: TaskOutcome): string {
-  return `${task.success ? "success" : "not achieved"}, ${episodesText(task)}`;
+  const { successCount, episodeCount } = task;
+  const some = successCount === episodeCount ? "success" : "partly achieved";
+  return `${successCount === 0 ? "not achieved" : some}, ${episodesText(task)}`;
 }
 
 function micros(histogram: RunStats["wake"]): Micros {

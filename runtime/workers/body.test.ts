@@ -7,6 +7,7 @@ import type { SimBackend } from "../../hal/sim-backend.ts";
 import type { KinematicRobot } from "../../hal/kinematic-robot.ts";
 import { LifecycleState } from "../../hal/robot.ts";
 import { CommandKind, CommandSlot, CommandView, commandSlotCount } from "../contracts/command.ts";
+import { Mode } from "../contracts/mode.ts";
 import { SensorSnapshot } from "../contracts/sample.ts";
 import { duration, instant } from "../contracts/units.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
@@ -24,23 +25,54 @@ const plan = {
   estop: undefined,
 };
 
-/** Seeds that the objects were placed by in the first three episodes. */
-function seedsOf(seed: number): number[] {
+const commandView = (): CommandView => {
+  const { length } = plan.robot.joints;
+  return new CommandView(new Float64Array(commandSlotCount(length)), length);
+};
+
+/** A body whose simulation only notes the seeds that objects were placed by. */
+function noting(seed: number): { body: Body; seeds: number[]; run: (mode: Mode) => void } {
   const seeds: number[] = [];
   const note = (placed: number) => void seeds.push(placed);
   const ignore = () => {};
   const sim = {
     sensor: {},
     lifecycle: { reset: note, activate: ignore },
+    actuator: { send: ignore },
     advanceTo: ignore,
     truthInto: ignore,
     placeObjects: note,
   } as unknown as SimBackend;
   const body = new Body({ ...plan, seed }, sim);
   body.begin(instant(0));
-  for (let tick = 1; body.begunCount < 3; tick += 1) body.advanceTo(instant(tick * 5_000_000));
+  const command = commandView();
+  let ticks = 0;
+  const run = (mode: Mode): void => {
+    ticks += 1;
+    command.record[CommandSlot.mode] = mode;
+    body.send(command);
+    body.advanceTo(instant(ticks * 5_000_000));
+  };
+  return { body, seeds, run };
+}
+
+/** Seeds that the objects were placed by in the first three episodes. */
+function seedsOf(seed: number): number[] {
+  const { body, seeds, run } = noting(seed);
+  while (body.begunCount < 3) run(Mode.Running);
   return seeds;
 }
+
+test("an episode's time passes only while the robot may move", () => {
+  const { body, run } = noting(1);
+  for (let tick = 0; tick < 16; tick += 1) run(Mode.Running);
+  for (let tick = 0; tick < 2_000; tick += 1) {
+    run(tick < 1_000 ? Mode.SafeStop : Mode.Recover);
+  }
+  expect([body.episodeCount, body.isEpisodeUnderWay]).toEqual([0, true]);
+  for (let tick = 0; tick < 8; tick += 1) run(tick < 4 ? Mode.Degraded : Mode.Running);
+  expect([body.episodeCount, body.isEpisodeUnderWay]).toEqual([1, false]);
+});
 
 test("every episode has a seed of its own, beyond the largest one too", () => {
   const largest = Number.MAX_SAFE_INTEGER;
@@ -54,7 +86,7 @@ test("what has let go is activated by the first command with torque, at where it
   const robot = body.robot as KinematicRobot;
   const { joints } = plan.robot;
   const snapshot = new SensorSnapshot(plan.robot.sources);
-  const command = new CommandView(new Float64Array(commandSlotCount(joints.length)), joints.length);
+  const command = commandView();
   let nowNs = 0;
   const send = (kind: number): readonly [number, number] => {
     nowNs += 5_000_000;
@@ -76,8 +108,7 @@ test("what has let go is activated by the first command with torque, at where it
 
 test("a power cut meanwhile is ended by the power, and by no command", () => {
   const body = new Body(plan, undefined);
-  const { joints } = plan.robot;
-  const command = new CommandView(new Float64Array(commandSlotCount(joints.length)), joints.length);
+  const command = commandView();
   body.begin(instant(0));
   command.record[CommandSlot.kind] = CommandKind.ZeroTorque;
   body.send(command);

@@ -11,8 +11,9 @@ import { LifecycleState } from "../../hal/robot.ts";
 import type { RobotActuator, RobotInterface, RobotSensor } from "../../hal/robot.ts";
 import { SimBackend } from "../../hal/sim-backend.ts";
 import { TaskJudge, TaskTruth } from "../../hal/task-judge.ts";
-import { CommandKind } from "../contracts/command.ts";
+import { CommandKind, CommandSlot } from "../contracts/command.ts";
 import type { CommandView } from "../contracts/command.ts";
+import { mayMove } from "../contracts/mode.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { sourcesOf } from "./plan.ts";
@@ -38,6 +39,9 @@ export class Body implements RobotActuator {
   readonly #truth: TaskTruth;
   #doneNs = instant(-1);
   #periods = 0;
+  #judgedNs = instant(0);
+  /** The newest command is of a mode in which the robot may move. */
+  #mayMove = false;
   #hasLetGo = false;
 
   constructor(run: RunPlan, sim: SimBackend | undefined) {
@@ -71,6 +75,7 @@ export class Body implements RobotActuator {
     this.sim?.advanceTo(nowNs);
     this.robot.lifecycle.activate(nowNs);
     this.judge.begin(nowNs);
+    this.#judgedNs = nowNs;
   }
 
   /**
@@ -95,6 +100,7 @@ export class Body implements RobotActuator {
       this.#hasLetGo = false;
       if (lifecycle.state === LifecycleState.Inactive) lifecycle.activate(command.stampNs);
     }
+    this.#mayMove = mayMove(command.record[CommandSlot.mode]!);
     actuator.send(command);
   }
 
@@ -106,6 +112,8 @@ export class Body implements RobotActuator {
     this.#periods += 1;
     if (this.#periods % JUDGE_PERIODS !== 0) return;
     sim.truthInto(this.#truth);
+    if (!this.#mayMove) judge.wait(duration(nowNs - this.#judgedNs));
+    this.#judgedNs = nowNs;
     judge.step(this.#truth, nowNs);
     if (!judge.done) return;
     if (this.#doneNs < 0) {
