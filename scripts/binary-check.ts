@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { onnxModel } from "../runtime/policy/onnx-author.ts";
 import type { AuthoredModel } from "../runtime/policy/onnx-author.ts";
 import { buildTarget, buildTargets, BuildError } from "./build.ts";
-import { runCommand } from "./child-process.ts";
+import { ROOT, runCommand } from "./child-process.ts";
 import type { CommandResult } from "./child-process.ts";
 
 const COMMAND_SECONDS_MAX = 60;
@@ -126,6 +126,13 @@ async function sourceTrace(seconds: string): Promise<string> {
 type Check = { readonly name: string; readonly prove: (place: Place) => Promise<void> };
 
 const checks: readonly Check[] = [
+  {
+    name: "where it was built is no part of it",
+    prove: async (place) => {
+      const bytes = await Bun.file(place.program.at(-1)!).bytes();
+      must(!Buffer.from(bytes.buffer).includes(ROOT), `it holds "${ROOT}"`);
+    },
+  },
   {
     name: "version, help and every built-in profile",
     prove: async (place) => {

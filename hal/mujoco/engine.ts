@@ -8,6 +8,7 @@
 import loadMujoco from "@mujoco/mujoco";
 import type { MainModule } from "@mujoco/mujoco";
 import wasmPath from "@mujoco/mujoco/mujoco.wasm" with { type: "file" };
+import { embeddedBytes } from "../embedded.ts";
 
 export type Mujoco = MainModule;
 
@@ -21,7 +22,7 @@ export function loadEngine(): Promise<Mujoco> {
 }
 
 async function instantiate(): Promise<Mujoco> {
-  const wasmBinary = await Bun.file(wasmPath).arrayBuffer();
+  const wasmBinary = await embeddedBytes(wasmPath);
   return loadMujoco({ wasmBinary, print: discard, printErr: discard });
 }
 

@@ -2,7 +2,7 @@
 // keeps what was written, and a context whose folders are the test's own.
 
 import { EventEmitter } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Mode } from "../contracts/mode.ts";
@@ -155,11 +155,13 @@ export type FakeContext = CommandContext & {
   readonly leftCode: number[];
 };
 
-/** A user whose runtime folder is new and empty. */
+/** A user whose runtime folders are new: a test neither sees nor stops runs of a person. */
 export function freshUser(): CommandContext["user"] {
   const folder = mkdtempSync(join(tmpdir(), "hf-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return { uid: process.getuid?.() ?? 0, environment: { XDG_RUNTIME_DIR: folder } };
+  mkdirSync(join(folder, "root/tmp"), { recursive: true });
+  const environment = { XDG_RUNTIME_DIR: folder };
+  return { uid: process.getuid?.() ?? 0, environment, root: join(folder, "root") };
 }
 
 export function fakeContext(parts: Partial<CommandContext> = {}): FakeContext {

@@ -117,6 +117,19 @@ test("stop reaches every run; the others ask which", async () => {
   });
 });
 
+test("stop reaches a run that was started with another environment", async () => {
+  const user = freshUser();
+  const run = new FakeRun();
+  const socket = OperatorSocket.open(run, 11, { ...user, environment: {} });
+  try {
+    const answer = { exitCode: 0, out: "run 11: stop heard\n", err: "" };
+    expect(await type("stop", user)).toEqual(answer);
+    expect(run.asked).toEqual(["stop"]);
+  } finally {
+    socket.close();
+  }
+});
+
 test("a run that died leaves no choice to make, and its socket goes", async () => {
   await withRuns(1, async ([run], user) => {
     const script = `

@@ -151,7 +151,7 @@ test("a folder in which no socket can be made is told by name", () => {
   mkdirSync(join(folder, ".1.new"), { recursive: true });
   const elsewhere = OperatorSocket.open(new FakeRun(), 1, user);
   elsewhere.close();
-  expect(dirname(elsewhere.path)).toBe(`/tmp/holdfast-${user.uid}`);
+  expect(dirname(elsewhere.path)).toBe(`${user.root}/tmp/holdfast-${user.uid}`);
 });
 
 test("live runs are found and asked, and nothing else in the folder is", async () => {

@@ -24,20 +24,23 @@ export class RuntimeFolderError extends Error {
 export type FolderUser = {
   readonly uid: number;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What stands before `/tmp` and `/run`: nothing, unless a test must not meet a person's runs. */
+  readonly root?: string;
 };
 
 const FOLDER_MODE = 0o700;
 
 /** Where this process would put a socket, best first. */
-export function folderChoices({ uid, environment }: FolderUser): string[] {
+export function folderChoices({ uid, environment, root = "" }: FolderUser): string[] {
   const runtime = environment["XDG_RUNTIME_DIR"] ?? "";
-  const fallback = `/tmp/holdfast-${uid}`;
+  const fallback = `${root}/tmp/holdfast-${uid}`;
   return isAbsolute(runtime) ? [join(runtime, "holdfast"), fallback] : [fallback];
 }
 
 /** Where runs of this user may be found: a stop means also those of another session or service. */
 export function folderCandidates(user: FolderUser): string[] {
-  return [...new Set([...folderChoices(user), `/run/user/${user.uid}/holdfast`])];
+  const session = `${user.root ?? ""}/run/user/${user.uid}/holdfast`;
+  return [...new Set([...folderChoices(user), session])];
 }
 
 /** Makes the folder for this user alone, or checks the one that is there. */

@@ -6,6 +6,9 @@
 import { env, InferenceSession, Tensor } from "onnxruntime-web/wasm";
 import wasmPath from "onnxruntime-web/ort-wasm-simd-threaded.wasm" with { type: "file" };
 
+/** The embedded file that `OnnxModel.load` is given the bytes of. */
+export const ONNX_WASM_PATH = wasmPath;
+
 /** An input or output as the model declares it. */
 export type OnnxPort = {
   readonly name: string;
@@ -34,11 +37,11 @@ export class OnnxModel {
   }
 
   /** Rejects with the library's words for bytes that are no model it can run. */
-  static async load(bytes: Uint8Array): Promise<OnnxModel> {
+  static async load(bytes: Uint8Array, wasm: Uint8Array): Promise<OnnxModel> {
     env.wasm.numThreads = 1;
     env.wasm.proxy = false;
     env.logLevel = "error";
-    env.wasm.wasmBinary = await Bun.file(wasmPath).arrayBuffer();
+    env.wasm.wasmBinary = wasm;
     const session = await InferenceSession.create(bytes, {
       executionProviders: ["wasm"],
       intraOpNumThreads: 1,

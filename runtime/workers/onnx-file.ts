@@ -2,6 +2,7 @@
 // does not fit is refused with its place in the YAML, before anything moves.
 
 import { readFileSync } from "node:fs";
+import { embeddedBytes } from "../../hal/embedded.ts";
 import type { Policy } from "../contracts/policy.ts";
 import type { PolicyContext } from "../policy/context.ts";
 import { errorText } from "../policy/error-text.ts";
@@ -13,11 +14,12 @@ import { loadOnnxMapping, misfitError } from "../profile/load.ts";
 export async function openOnnx(path: string, context: PolicyContext): Promise<Policy> {
   const mapping = loadOnnxMapping(onnxMappingPath(path));
   // Only a run with a model loads the engine: 14 MB of WebAssembly.
-  const { OnnxModel } = await import("../policy/onnx-engine.ts");
+  const { ONNX_WASM_PATH, OnnxModel } = await import("../policy/onnx-engine.ts");
   const { onnxMisfits } = await import("../policy/onnx-fit.ts");
   const { OnnxPolicy } = await import("../policy/onnx-policy.ts");
   const expected = "a model that onnxruntime runs";
-  const model = await attempt(path, expected, () => OnnxModel.load(readFileSync(path)));
+  const wasm = await embeddedBytes(ONNX_WASM_PATH);
+  const model = await attempt(path, expected, () => OnnxModel.load(readFileSync(path), wasm));
   const misfits = onnxMisfits(mapping, model, context);
   if (misfits.length > 0) throw misfitError(mapping, misfits);
   const policy = new OnnxPolicy(mapping, model, context);
