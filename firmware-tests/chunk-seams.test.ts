@@ -44,16 +44,17 @@ type Case = {
   readonly chunkMs: 50 | 200;
   /** Absent: rows are not averaged. */
   readonly ensembleMs?: number;
-  /** Whether each seam is over in the time that is asked for. Where not, the figure says so. */
-  readonly rejoins: boolean;
+  /** Seams, of 3,000, that may take longer than what is asked for, and what the worst may take. */
+  readonly lateCountMax: number;
+  readonly worstMsMax: number;
 };
 const cases: readonly Case[] = [
-  { quickRad: 0.02, blendMs: 0, chunkMs: 50, rejoins: true },
-  { quickRad: 0.02, blendMs: 0, chunkMs: 200, rejoins: true },
-  { quickRad: 0.05, blendMs: 0, chunkMs: 200, rejoins: false },
+  { quickRad: 0.02, blendMs: 0, chunkMs: 50, lateCountMax: 0, worstMsMax: 240 },
+  { quickRad: 0.02, blendMs: 0, chunkMs: 200, lateCountMax: 0, worstMsMax: 240 },
+  { quickRad: 0.05, blendMs: 0, chunkMs: 200, lateCountMax: 20, worstMsMax: 400 },
   // Fading moves the goal, and the gate takes that for the speed of what it follows.
-  { quickRad: 0.02, blendMs: 100, chunkMs: 200, rejoins: false },
-  { quickRad: 0.02, blendMs: 0, chunkMs: 50, ensembleMs: 100, rejoins: true },
+  { quickRad: 0.02, blendMs: 100, chunkMs: 200, lateCountMax: 850, worstMsMax: 540 },
+  { quickRad: 0.02, blendMs: 0, chunkMs: 50, ensembleMs: 100, lateCountMax: 0, worstMsMax: 270 },
 ];
 
 /** A slow swing and a quick one, and where the seams have put their middle. */
@@ -218,7 +219,7 @@ class Seams {
 }
 
 test.each(cases)("a thousand seams keep the limits of motion: %o", (each) => {
-  const { quickRad, blendMs, chunkMs, ensembleMs, rejoins } = each;
+  const { quickRad, blendMs, chunkMs, ensembleMs, lateCountMax, worstMsMax } = each;
   const means = ensembleMs === undefined ? "" : `, ensemble ${ensembleMs} ms`;
   const seams = new Seams(each).run();
   const { accelerationRadPerS2, jerkRadPerS3 } = so101.joints[0]!.motion;
@@ -231,16 +232,18 @@ test.each(cases)("a thousand seams keep the limits of motion: %o", (each) => {
   const jerks = `jerk ${boundary.toFixed(0)} to ${interior.toFixed(0)} (${ratio.toFixed(2)})`;
   const median = times[times.length >> 1]!;
   const back = `back after ${median} ms, ${worstMs!} ms at worst, ${lateCount} late`;
+  const notMet = lateCount === 0 ? "" : "; rejoin not met";
   noteFigure({
     part: "chunk seams",
     case: `0.1 rad, swing ${quickRad} rad, blend ${blendMs} ms, chunks ${chunkMs} ms apart${means}`,
     measured: `${seams.accelerationMost.toFixed(1)} rad/s2, ${jerks}, ${back}`,
     limit: `${accelerationRadPerS2} rad/s2, ${jerkRadPerS3} rad/s3, 1.2, ${REJOIN_MS_MAX} ms`,
-    tries: `${SEAM_COUNT} seams, ${MOVING.length} joints${rejoins ? "" : "; rejoin not met"}`,
+    tries: `${SEAM_COUNT} seams, ${MOVING.length} joints${notMet}`,
   });
   expect(seams.accelerationMost).toBeLessThanOrEqual(accelerationRadPerS2 * (1 + 1e-6));
   expect(Math.max(boundary, interior)).toBeLessThanOrEqual(jerkRadPerS3 * (1 + 1e-6));
   expect(times.length).toBe(SEAM_COUNT * MOVING.length);
   expect(ratio).toBeLessThanOrEqual(1.2);
-  expect(lateCount === 0).toBe(rejoins);
+  expect(lateCount).toBeLessThanOrEqual(lateCountMax);
+  expect(worstMs!).toBeLessThanOrEqual(worstMsMax);
 });

@@ -15,7 +15,12 @@ import { HoldPolicy } from "../runtime/policy/hold.ts";
 import { loadDeployment } from "../runtime/profile/load.ts";
 import { ArmRig, startingAt } from "./arm-rig.ts";
 import { isLong, noteFigure } from "./figures.ts";
-import { ACCELERATION_SHARE, PAYLOAD_ACCELERATION_SHARE, Sweep } from "./sweep.ts";
+import {
+  ACCELERATION_SHARE,
+  OVERSPEED_ACCELERATION_SHARE,
+  PAYLOAD_ACCELERATION_SHARE,
+  Sweep,
+} from "./sweep.ts";
 
 const engine = await loadEngine();
 const PAYLOAD = "so101-servo-payload";
@@ -165,7 +170,7 @@ test("with 0.2 kg, too much acceleration ends in an overspeed that is one", () =
   const joint = robot.joints.findIndex(({ name }) => name === "shoulder_lift");
   const { startRad, endRad } = sweepOf(robot, joint);
   const rig = new ArmRig(engine, startingAt(robot, startRad), (context) => {
-    return new Sweep(context, startRad, endRad, ACCELERATION_SHARE);
+    return new Sweep(context, startRad, endRad, OVERSPEED_ACCELERATION_SHARE);
   });
   const speedsRadPerS: number[] = [];
   let beforeRad = rig.positionRad()[joint]!;

@@ -14,9 +14,11 @@ import type { ChunkWriter, PolicyContext } from "../runtime/policy/context.ts";
 export const ACCELERATION_SHARE = 0.9;
 /**
  * With 0.2 kg the soft shoulder's torque is not enough for 0.9 of the profile's acceleration: it
- * falls behind and then truly catches up at 1.27 of its highest speed, which is an overspeed.
+ * falls behind and then catches up at 1.27 of its highest speed, just short of an overspeed.
  */
 export const PAYLOAD_ACCELERATION_SHARE = 0.7;
+/** With more it truly is one, at 1.30. */
+export const OVERSPEED_ACCELERATION_SHARE = 0.95;
 
 export class Sweep implements Policy {
   readonly name = "sweep";

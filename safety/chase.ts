@@ -39,6 +39,7 @@ export class Chase {
   /** What the pace of the walk leaves of a limit, per rad of way. */
   #strideShare = 0;
   #changeShare = 0;
+  #gainShare = 0;
   #jerkShare = 0;
 
   /** Set-up only. */
@@ -101,14 +102,16 @@ export class Chase {
     changeRad: Float64Array,
     goal: Float64Array,
     feedRad: Float64Array,
+    turnRad: Float64Array,
   ): void {
     const { isVelocity, jointCount } = this.#limits;
     this.#measureWay(command, goal, feedRad);
-    if (this.#walking) this.#walk(next, strideRad, changeRad, feedRad);
+    if (this.#walking) this.#walk(next, strideRad, changeRad, feedRad, turnRad);
     for (let joint = 0; joint < jointCount; joint += 1) {
       if (isVelocity[joint] === 1 || this.#walking) continue;
       const feed = feedRad[joint]!;
-      next[joint] = this.#home(joint, strideRad[joint]!, changeRad[joint]!, feed);
+      const turn = turnRad[joint]!;
+      next[joint] = this.#home(joint, strideRad[joint]!, changeRad[joint]!, feed, turn);
     }
     this.#steer(next, strideRad, changeRad, goal);
   }
@@ -128,18 +131,31 @@ export class Chase {
     else if (moving || longest < STAND_STRIDE_SHARE) this.#walking = false;
   }
 
-  /** One joint by itself, within its own limits. */
-  #home(joint: number, strideRad: number, nowRad: number, feedRad: number): number {
+  /** One joint by itself, within its own limits: in the eyes of its goal, which turns. */
+  #home(
+    joint: number,
+    strideRad: number,
+    nowRad: number,
+    feedRad: number,
+    turnRad: number,
+  ): number {
     const way = this.#wayRad[joint]!;
-    const max = this.#limits.motionChangeRadMax[joint]!;
+    const max = this.#brakeMax(joint, turnRad);
     const jerk = this.#limits.motionJerkRad[joint]!;
     const stride = strideRad - feedRad;
     const straight = way - stride;
     const broken = this.brokenBy(joint, strideRad + straight, straight, nowRad);
     if ((broken | this.brokenAfter(joint, straight, -way)) === 0) return straight;
-    const low = this.lowest(joint, strideRad, nowRad);
-    const high = this.highest(joint, strideRad, nowRad);
-    return this.nearest(way, stride, nowRad, low, high, max, jerk);
+    const now = nowRad - turnRad;
+    const low = this.lowest(joint, strideRad, nowRad) - turnRad;
+    const high = this.highest(joint, strideRad, nowRad) - turnRad;
+    return turnRad + this.nearest(way, stride, now, low, high, max, jerk);
+  }
+
+  /** What a joint may change to brake on its way to a goal that turns meanwhile. */
+  #brakeMax(joint: number, turnRad: number): number {
+    const max = this.#limits.motionChangeRadMax[joint]!;
+    return this.#wayRad[joint]! < 0 ? max - turnRad : max + turnRad;
   }
 
   /** The highest change that motion allows from here; a change beyond the limit eases off first. */
@@ -255,35 +271,39 @@ export class Chase {
     strideRad: Float64Array,
     changeRad: Float64Array,
     feedRad: Float64Array,
+    turnRad: Float64Array,
   ): void {
     const { isVelocity, jointCount } = this.#limits;
-    const leader = this.#setPace(feedRad);
+    const leader = this.#setPace(feedRad, turnRad);
     const way = Math.abs(this.#wayRad[leader]!);
     const side = this.#wayRad[leader]! < 0 ? -1 : 1;
     const stride = side * (strideRad[leader]! - feedRad[leader]!);
-    const now = side * changeRad[leader]!;
+    const turn = side * turnRad[leader]!;
+    const now = side * changeRad[leader]! - turn;
     const max = this.#changeShare * way;
     const jerk = this.#jerkShare * way;
     const left = this.#strideShare * way - stride;
     const low =
       side *
-      (side > 0
-        ? this.lowest(leader, strideRad[leader]!, changeRad[leader]!)
-        : this.highest(leader, strideRad[leader]!, changeRad[leader]!));
-    const cap = left >= 0 ? taperUpTo(max, left, jerk) : Math.max(left, -max);
-    const high = Math.max(low, Math.min(cap, now + jerk));
+        (side > 0
+          ? this.lowest(leader, strideRad[leader]!, changeRad[leader]!)
+          : this.highest(leader, strideRad[leader]!, changeRad[leader]!)) -
+      turn;
+    const most = this.#limits.motionChangeRadMax[leader]! - turn;
+    const cap = left >= 0 ? taperUpTo(this.#gainShare * way, left, jerk) : Math.max(left, -max);
+    const high = Math.max(low, Math.min(cap, now + jerk, most));
     const change = this.nearest(way, stride, now, low, high, max, jerk);
-    next[leader] = side * change;
+    next[leader] = side * (change + turn);
     const strideShare = Math.max(0, (stride + change) / way);
     const changeShare = stride + change < 0 ? 0 : change / way;
     for (let joint = 0; joint < jointCount; joint += 1) {
       if (isVelocity[joint] === 1 || joint === leader) continue;
-      const feed = feedRad[joint]!;
       next[joint] = this.#keepPace(
         joint,
         strideRad[joint]!,
         changeRad[joint]!,
-        feed,
+        feedRad[joint]!,
+        turnRad[joint]!,
         strideShare,
         changeShare,
       );
@@ -291,13 +311,14 @@ export class Chase {
   }
 
   /** What all joints can keep up with, per rad of way. Returns the one with the longest way. */
-  #setPace(feedRad: Float64Array): number {
+  #setPace(feedRad: Float64Array, turnRad: Float64Array): number {
     const { isVelocity, jointCount, motionChangeRadMax, motionJerkRad, strideRadMax } =
       this.#limits;
     let leader = 0;
     let longest = -1;
     this.#strideShare = Number.POSITIVE_INFINITY;
     this.#changeShare = Number.POSITIVE_INFINITY;
+    this.#gainShare = Number.POSITIVE_INFINITY;
     this.#jerkShare = Number.POSITIVE_INFINITY;
     for (let joint = 0; joint < jointCount; joint += 1) {
       const way = Math.abs(this.#wayRad[joint]!);
@@ -305,7 +326,9 @@ export class Chase {
       const max = strideRadMax[joint]!;
       const forward = this.#wayRad[joint]! < 0 ? -feedRad[joint]! : feedRad[joint]!;
       this.#strideShare = Math.min(this.#strideShare, Math.max(0, max - forward) / way);
-      this.#changeShare = Math.min(this.#changeShare, motionChangeRadMax[joint]! / way);
+      const brake = this.#brakeMax(joint, turnRad[joint]!);
+      this.#changeShare = Math.min(this.#changeShare, brake / way);
+      this.#gainShare = Math.min(this.#gainShare, (2 * motionChangeRadMax[joint]! - brake) / way);
       this.#jerkShare = Math.min(this.#jerkShare, motionJerkRad[joint]! / way);
       if (way / max > longest) {
         longest = way / max;
@@ -321,15 +344,17 @@ export class Chase {
     strideRad: number,
     nowRad: number,
     feedRad: number,
+    turnRad: number,
     strideShare: number,
     changeShare: number,
   ): number {
     const way = this.#wayRad[joint]!;
-    const max = this.#limits.motionChangeRadMax[joint]!;
+    const max = this.#brakeMax(joint, turnRad);
     const jerk = this.#limits.motionJerkRad[joint]!;
     const stride = strideRad - feedRad;
-    const low = this.lowest(joint, strideRad, nowRad);
-    const high = this.highest(joint, strideRad, nowRad);
+    const now = nowRad - turnRad;
+    const low = this.lowest(joint, strideRad, nowRad) - turnRad;
+    const high = this.highest(joint, strideRad, nowRad) - turnRad;
     const share = changeShare * way;
     const miss = strideShare * way - stride - share;
     let change = share;
@@ -337,9 +362,9 @@ export class Chase {
       change += miss > 0 ? taperFrom(miss, jerk) : -taperFrom(-miss, jerk);
     }
     change = clamp(change, low, high);
-    if (way > 0) return this.nearest(way, stride, nowRad, low, change, max, jerk);
-    if (way < 0) return -this.nearest(-way, -stride, -nowRad, -high, -change, max, jerk);
-    return change;
+    if (way > 0) return turnRad + this.nearest(way, stride, now, low, change, max, jerk);
+    if (way < 0) return turnRad - this.nearest(-way, -stride, -now, -high, -change, max, jerk);
+    return turnRad + change;
   }
 
   /** Velocity joints: each its share of the step to its goal, so that a turn keeps its curve. */

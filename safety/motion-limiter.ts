@@ -12,6 +12,7 @@ import { RepairBit } from "../runtime/contracts/command.ts";
 import { commandVec } from "../runtime/contracts/units.ts";
 import type { CommandVec, RadPerSVec, RadVec } from "../runtime/contracts/units.ts";
 import { Chase, ROUNDING_RAD, SLACK_RATIO } from "./chase.ts";
+import { GoalTurn } from "./goal-turn.ts";
 import type { JointLimits } from "./limits.ts";
 import type { ToolGuard } from "./tool-guard.ts";
 import {
@@ -54,6 +55,7 @@ export class MotionLimiter {
   readonly #goal: Float64Array;
   /** How far the goals move in a tick. */
   readonly #feedRad: Float64Array;
+  readonly #turn: GoalTurn;
   /** The change that each joint is about to make. */
   readonly #next: Float64Array;
   #goalKnown = false;
@@ -70,6 +72,7 @@ export class MotionLimiter {
     this.#target = new Float64Array(jointCount);
     this.#goal = new Float64Array(jointCount);
     this.#feedRad = new Float64Array(jointCount);
+    this.#turn = new GoalTurn(limits);
     this.#next = new Float64Array(jointCount);
     this.#chase = new Chase(limits);
     const turns = limits.isVelocity.some((flag) => flag === 1);
@@ -128,6 +131,7 @@ export class MotionLimiter {
         changeRad,
         this.#goal,
         this.#feedRad,
+        this.#turn.turnRad,
       );
       repairs |= broken | this.#tool.soften(this.#next, strideRad, changeRad);
       repairs |= this.#bound(measuredRad, measuredRadPerS);
@@ -218,6 +222,8 @@ export class MotionLimiter {
     }
     // A step that no joint could follow is a jump: it says nothing about where the target goes.
     if (jumps) this.#feedRad.fill(0);
+    if (!this.#goalKnown || this.atRest) this.#turn.forget();
+    else if (!jumps) this.#turn.see(this.#feedRad);
     return repairs;
   }
 

@@ -35,8 +35,8 @@ export function againCommand(
   return [program, ...words].map(quotedForShell).join(" ");
 }
 
-// What decides on another machine is none of this program's: asked the same, it may answer
-// otherwise. A module is told the seed of nothing and may read any clock.
+// What decides on another machine is no part of this program: asked the same, it may answer
+// otherwise. So may a module, which can read any clock and draw any chance.
 const repeats: Readonly<Record<PolicyKind, { lockstep: string; streaming: string }>> = {
   shipped: { lockstep: ", to the bit", streaming: " (repeats to the bit with --time lockstep)" },
   model: { lockstep: ", to the bit", streaming: " (repeats to the bit with --time lockstep)" },

@@ -107,10 +107,10 @@ const HUNG_NS = milliseconds(10_000);
 
 class PolicyThread {
   readonly #thread: HostPolicyThread;
+  readonly #nowNs: () => Instant;
   #facts: PolicyFacts | undefined;
   #isReady = false;
   isOver = false;
-  readonly #nowNs: () => Instant;
   /** When the answer that it owes was asked for; meaningless while it owes none. */
   #owesSinceNs = 0;
   /** Acts asked and not answered; those of a robot that left are answered to nobody. */
