@@ -118,12 +118,10 @@ export class Line {
     return this;
   }
 
-  /** The supervisor comes to wish for a cut, which it did not before. */
-  wantsCut(): this {
-    for (const wish of [0, 1]) {
-      this.beat[EstopBeatSlot.wantsCut] = wish;
-      this.send();
-    }
+  /** The supervisor wishes for a cut from this tick on, or does not. */
+  wish(wantsCut: boolean): this {
+    this.beat[EstopBeatSlot.wantsCut] = Number(wantsCut);
+    this.send();
     return this;
   }
 

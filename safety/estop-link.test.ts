@@ -127,10 +127,10 @@ test("a goodbye is said in every answer, and is no fault and no trip", () => {
 });
 
 test("a stop is asked for while armed, until the chip has cut", () => {
-  const line = new Line().trip(Button).wantsCut();
+  const line = new Line().trip(Button).wish(true);
   expect(line.flags).toBe(EstopFlag.Proof);
   expect(line.armed().flags).toBe(0);
-  line.wantsCut();
+  line.wish(false).wish(true);
   expect(line.flags).toBe(EstopFlag.Stop);
   line.armed();
   expect(line.flags).toBe(EstopFlag.Stop);
@@ -142,13 +142,13 @@ test("a stop is asked for while armed, until the chip has cut", () => {
 });
 
 test("the supervisor's wish for a cut asks once, where a cut is safe", () => {
-  const line = new Line().armed().wantsCut();
+  const line = new Line().armed().wish(true);
   expect(line.flags).toBe(EstopFlag.Stop);
   line.trip(EstopCause.StopRequest).armed();
   expect(line.flags).toBe(0);
-  line.wantsCut();
+  line.wish(false).wish(true);
   expect(line.flags).toBe(EstopFlag.Stop);
-  const falling = new Line({ cutsOnFault: false }).armed().wantsCut();
+  const falling = new Line({ cutsOnFault: false }).armed().wish(true);
   expect(falling.flags).toBe(0);
 });
 

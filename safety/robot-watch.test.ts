@@ -48,6 +48,13 @@ test("one odd reading, or full speed and a little more, is none", () => {
   expect(speeds.map((speed) => see(speed))).toEqual(speeds.map(() => 0));
 });
 
+test("exactly at its limits a joint breaks none", () => {
+  const { see } = watched();
+  // Filtered by quarters: 3.75 from the first sample on.
+  const speeds = [4 * 3.75, 3.75, 3.75, 3.75, 3.75];
+  expect(speeds.map((speed) => see(speed, 3 * (1 + 1e-6)))).toEqual([0, 0, 0, 0, 0]);
+});
+
 test("velocities that nobody measured are no speed", () => {
   const { see } = watched();
   for (let sample = 0; sample < 10; sample += 1) expect(see(Number.NaN, Number.NaN)).toBe(0);
