@@ -226,6 +226,7 @@ class StreamingRun {
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
+    this.#watch.policyTrouble = this.#threads.policyTrouble;
     if (this.#estop.isGone && this.#watch.lostThread === "") this.#loseEstop();
     this.#robotStatus.take();
     this.#policyStatus.take();

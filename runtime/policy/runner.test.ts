@@ -291,6 +291,26 @@ test("a policy that throws is counted, keeps its cadence, and its words are kept
   expect(runner.lastError).toMatch(/^no such column \(.*runner\.test\.ts:\d+:/);
 });
 
+test("why it decides nothing is what it threw, or what it says, until it decides", () => {
+  const { policy, runner } = makeRunner({ everyTicks: 1 });
+  const { answer } = policy;
+  const after = (tick: number): string => {
+    run(runner, [tick]);
+    return runner.trouble;
+  };
+  expect(after(0)).toBe("");
+  policy.answer = () => {
+    throw new TypeError("no such column");
+  };
+  expect(after(1)).toMatch(/^the policy threw: no such column \(/);
+  policy.answer = answer;
+  expect(after(2)).toBe("");
+  Object.defineProperty(policy, "trouble", { value: "no host", configurable: true });
+  expect(after(3)).toBe("no host");
+  Object.defineProperty(policy, "trouble", { value: 7 });
+  expect(after(4)).toBe("");
+});
+
 test.each([[undefined], [7], ["go"], [{}], [[]]])(
   "an answer of %p is an error, not a chunk",
   (answer) => {

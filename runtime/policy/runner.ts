@@ -88,6 +88,12 @@ export class PolicyRunner {
     const text: unknown = this.#options.policy.statusText;
     return typeof text === "string" ? text : "";
   }
+  /** Why it decides nothing now, as far as that is known; empty while it decides. */
+  get trouble(): string {
+    if (this.#reason === Reason.PolicyThrew) return `the policy threw: ${this.#lastError}`;
+    const text: unknown = this.#options.policy.trouble;
+    return typeof text === "string" ? text : "";
+  }
   /** Its answers take longer than was promised. */
   get isSlow(): boolean {
     return this.#options.policy.isSlow === true;
