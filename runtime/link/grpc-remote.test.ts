@@ -1,4 +1,5 @@
-// What a person reads of a host that is not there when the run begins.
+// What a person reads of a host that is not there when the run begins: that nobody listens, or what
+// the one who does lacks.
 
 import { expect, test } from "bun:test";
 import { missingText } from "./grpc-remote.ts";
