@@ -226,10 +226,10 @@ class StreamingRun {
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
-    this.#watch.policyTrouble = this.#threads.policyTrouble;
     if (this.#estop.isGone && this.#watch.lostThread === "") this.#loseEstop();
     this.#robotStatus.take();
     this.#policyStatus.take();
+    this.#watch.policyTrouble = this.#threads.policyTrouble;
     if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
     const nowNs = this.#clock.nowNs();
     this.#notes.tell(nowNs);

@@ -311,6 +311,28 @@ test("why it decides nothing is what it threw, or what it says, until it decides
   expect(after(4)).toBe("");
 });
 
+test("a promise that is not kept for a second is why, until it is kept or void", async () => {
+  const { policy, runner } = makeRunner({ everyTicks: 1 });
+  const { answer } = policy;
+  const kept = Promise.withResolvers<null>();
+  policy.answer = () => kept.promise as never;
+  const late = 1e9 / TICK_NS;
+  const after = (tick: number): string => {
+    run(runner, [tick]);
+    return runner.trouble;
+  };
+  const why = "the policy has promised an answer and not given it";
+  expect([after(0), after(late - 1), after(late)]).toEqual(["", "", why]);
+  kept.resolve(null);
+  await runner.settled();
+  expect(runner.trouble).toBe("");
+  policy.answer = () => new Promise(() => undefined) as never;
+  expect([after(late + 1), after(2 * late + 1)]).toEqual(["", why]);
+  runner.beginEpoch(2);
+  policy.answer = answer;
+  expect(after(2 * late + 2)).toBe("");
+});
+
 test.each([[undefined], [7], ["go"], [{}], [[]]])(
   "an answer of %p is an error, not a chunk",
   (answer) => {
