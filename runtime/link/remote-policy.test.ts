@@ -9,7 +9,7 @@ import { SequenceAllocator } from "../contracts/policy.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
 import { instant } from "../contracts/units.ts";
 import { loadRobot } from "../profile/load.ts";
-import { facts, HORIZON, JOINTS, VirtualLink } from "./fixture.ts";
+import { CALM, facts, HORIZON, JOINTS, VirtualLink } from "./fixture.ts";
 import { RemotePolicy } from "./remote-policy.ts";
 
 const robot = loadRobot("document-one");
@@ -137,7 +137,12 @@ test("a host that comes back is not blamed for what it said before", async () =>
   await world.act();
   world.link.cut("UNAVAILABLE");
   expect(world.policy.statusText).toBe("waiting: UNAVAILABLE");
-  world.run(500);
+  world.link.readyNs = world.link.nowNs + 400e6;
+  world.run(398);
+  world.link.weather = { ...CALM, lossRatio: 1 }; // its status is lost, and a pong makes it good
+  world.run(4);
+  world.link.weather = CALM;
+  world.run(300);
   expect(world.policy.statusText).toBe("connected");
   await world.act();
   expect(world.policy.statusText).toBe(`${IT_DECIDES_NOTHING}: act threw: no model`);
