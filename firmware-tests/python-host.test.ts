@@ -141,6 +141,22 @@ describe("a run", () => {
     expect(report.supervisor_path.join()).toContain("SAFE_STOP");
   });
 
+  pythonTest("what ails a policy is told where the robot is", async () => {
+    const text = wave.replace("return rows", "return rows[:, :5]");
+    const { host, url } = await hosted("narrow", text, "Wave");
+    const run = new ProgramRun(["run", "so101", "--task", "none", "--policy", url], { scratch });
+    const why =
+      "the host's policy decides nothing: act answered the wrong shape: " +
+      "expected (16, 6), 16 rows of 6, found (16, 5)";
+    await run.until(new RegExp(`STARTING {2}Waits .*: ${RegExp.escape(why)}`));
+    run.signal("SIGINT");
+    const { stderr, stdout } = await run.end;
+    host.signal("SIGTERM");
+    await host.end;
+    const notes = (stdout + stderr).split("\n").filter((line) => line.startsWith("policy grpc"));
+    expect(notes).toEqual([`policy ${url}: connected`, `policy ${url}: ${why}`]);
+  });
+
   pythonTest("a host that is killed leaves a robot that holds, then stops", async () => {
     const dies = `
     def act(self, observation):

@@ -332,13 +332,17 @@ describe("a policy that takes its thread with it", () => {
     },
   );
 
-  test("throws: the text is told once, and the run goes on without decisions", async () => {
+  test("throws: it is told once, and once as the reason of the stop; the run goes on", async () => {
     const run = launch(`--policy ${fixturePolicies.throws}`);
     await untilStatus(run, stops);
     run.signal("SIGTERM");
     const end = await run.end;
     expect(end.code).toBe(0);
-    expect(end.stderr.split("no idea what to do")).toHaveLength(2);
+    const told = end.stderr.split("\n").filter((line) => line.includes("no idea what to do"));
+    expect(told).toEqual([
+      expect.stringMatching(/^policy ".*" threw: no idea what to do \(/),
+      expect.stringMatching(/SAFE_STOP {2}Stopped by no_action at .*: the policy threw: no idea/),
+    ]);
     expect(reportOf(end).safe_entries_policy["policy_threw"]).toBeGreaterThan(0);
   });
 });

@@ -76,6 +76,8 @@ export class StreamingThreads {
   readonly origin: ReturnType<typeof sessionOrigin>;
   /** What the policy calls itself; empty until its thread has loaded. */
   policyName = "";
+  /** Why the policy decides nothing; empty while it decides, or nothing is known. */
+  policyTrouble = "";
   #plan: WorkerPlan;
   readonly #workers = new Map<ThreadName, Worker>();
   readonly #exits: Promise<void>[] = [];
@@ -154,6 +156,7 @@ export class StreamingThreads {
         this.#plan = { ...this.#plan, scene: message.scene };
       }
       if (message.kind === "policy") this.policyName = message.name;
+      if (message.kind === "trouble") this.policyTrouble = message.text;
       if (message.kind === "note") this.#note(message.text);
     });
     worker.on("error", (error: Error) => {

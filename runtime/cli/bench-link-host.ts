@@ -61,11 +61,11 @@ function instantPolicy(events: HostPolicyEvents) {
   };
   queueMicrotask(() => {
     events.made(benchFacts());
-    events.status(HostStatus_State.READY, "ready");
+    events.status(HostStatus_State.READY, "");
   });
   return {
     reset: () => undefined,
-    act: () => events.decided(decision),
+    act: () => events.decided(decision, ""),
     close: () => undefined,
   };
 }

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { ChangeLines, LINES_PER_PERIOD_MAX } from "./change-lines.ts";
 
 test("a period has five lines, and says how many more there were", () => {
-  const lines = new ChangeLines();
+  const lines = new ChangeLines("change");
   const names = Array.from({ length: 7 }, (_, index) => `change ${index}`);
   expect(names.flatMap((name) => lines.add(name, false))).toEqual(names.slice(0, 5));
   expect(LINES_PER_PERIOD_MAX).toBe(5);
@@ -15,7 +15,7 @@ test("a period has five lines, and says how many more there were", () => {
 });
 
 test("an important line is always written, after what came before it", () => {
-  const lines = new ChangeLines();
+  const lines = new ChangeLines("change");
   for (let index = 0; index < 6; index += 1) lines.add("flicker", false);
   expect(lines.add("stop", true)).toEqual(["… 1 more change", "stop"]);
   expect(lines.add("flicker", false)).toEqual([]);

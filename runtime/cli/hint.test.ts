@@ -32,6 +32,7 @@ const facts: HintFacts = {
   kind: CommandKind.Hold,
   faultBits: 0,
   policy: "sine",
+  policyTrouble: "",
   stop: undefined,
   stopS: 3.02,
   refusal: undefined,
@@ -42,6 +43,7 @@ const facts: HintFacts = {
 const stale = change({ faultBits: bit(Fault.StaleState) });
 const latched = { ...stale, fromMode: SafeStop, toMode: FaultLatched };
 const starved = change({ faultBits: bit(Fault.NoAction), refusal });
+const THREW = "the policy threw: no model (mine.ts:3:9)";
 const GO_ON = ": r resets, then s starts";
 
 test.each<[string, Partial<HintFacts>, string]>([
@@ -52,6 +54,51 @@ test.each<[string, Partial<HintFacts>, string]>([
     "holding",
     { mode: Degraded, reason: Reason.NoAction, faultBits: bit(Fault.NoAction), refusal },
     "Holds: no_action: 12 chunks rejected_not_finite; goes on by itself after that",
+  ],
+  [
+    "a policy that throws before its first decision",
+    { mode: Starting, reason: Reason.NoAction, policyTrouble: THREW },
+    `Waits for the policy's first decision: ${THREW}`,
+  ],
+  [
+    "samples that are missing, and a policy that throws",
+    { mode: Starting, reason: Reason.StaleState, policyTrouble: THREW },
+    "Waits for the robot's first samples",
+  ],
+  [
+    "a policy that loops in its first act",
+    { mode: Starting, reason: Reason.NoAction, faultBits: bit(Fault.PolicyLost) },
+    "Waits for the policy's first decision: the policy thread does not answer (policy_lost)",
+  ],
+  [
+    "holding, for a policy that throws",
+    {
+      mode: Degraded,
+      reason: Reason.NoAction,
+      faultBits: bit(Fault.NoAction),
+      policyTrouble: THREW,
+    },
+    `Holds: no_action: ${THREW}; goes on by itself after that`,
+  ],
+  [
+    "stopped, for a policy that throws",
+    { stop: { ...starved, refusal: undefined }, policyTrouble: THREW },
+    `Stopped by no_action at 3.02 s: ${THREW}${GO_ON}`,
+  ],
+  [
+    "stopped, for a policy that loops",
+    { stop: { ...starved, refusal: undefined }, faultBits: bit(Fault.PolicyLost) },
+    `Stopped by no_action at 3.02 s: the policy thread does not answer (policy_lost)${GO_ON}`,
+  ],
+  [
+    "what was thrown leaves room for the keys",
+    { stop: { ...starved, refusal: undefined }, policyTrouble: "x".repeat(300) },
+    `Stopped by no_action at 3.02 s: ${"x".repeat(117)}…${GO_ON}`,
+  ],
+  [
+    "stopped by another fault, and a policy that throws",
+    { stop: stale, policyTrouble: THREW },
+    `Stopped by stale_state at 3.02 s; cleared${GO_ON}`,
   ],
   [
     "degraded but moving",

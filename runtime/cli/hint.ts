@@ -24,6 +24,8 @@ export type HintFacts = {
   readonly kind: number;
   readonly faultBits: number;
   readonly policy: string;
+  /** Why the policy decides nothing; empty while it decides, or nothing is known. */
+  readonly policyTrouble: string;
   /** The change into the stop that the run is in. */
   readonly stop: ModeChange | undefined;
   /** When that was, in session seconds. */
@@ -61,7 +63,7 @@ export function hintOf(facts: HintFacts): Hint {
         return { text, acts: facts.estopIsEmulated ? ["arm"] : [] };
       }
       if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };
-      return { text: `Waits for ${missing[facts.reason] ?? reasonNames[facts.reason]}`, acts: [] };
+      return { text: `Waits for ${waitingText(facts)}`, acts: [] };
     case Mode.Running:
       return { text: `Follows ${facts.policy}`, acts: ["stop"] };
     case Mode.Degraded:
@@ -74,12 +76,26 @@ export function hintOf(facts: HintFacts): Hint {
   }
 }
 
-function degradedText({ reason, faultBits, refusal }: HintFacts): string {
+function waitingText(facts: HintFacts): string {
+  const what = missing[facts.reason] ?? reasonNames[facts.reason]!;
+  return facts.reason === Reason.NoAction ? what + silenceText(facts) : what;
+}
+
+/** What is known of why a policy decides nothing. */
+function silenceText({ faultBits, policyTrouble }: HintFacts): string {
+  if (has(faultBits, faultRows[Fault.PolicyLost]!)) {
+    return `: the policy thread does not answer (${faultNames[Fault.PolicyLost]})`;
+  }
+  return policyTrouble === "" ? "" : `: ${policyTrouble}`;
+}
+
+function degradedText(facts: HintFacts): string {
+  const { reason, faultBits, refusal } = facts;
   const names = namesOf(faultBits);
   const why = names.length > 0 ? names.map(explained).join(", ") : reasonNames[reason];
   const isStill =
     reason !== Reason.Ok || faultRows.some((row) => row.motion === "none" && has(faultBits, row));
-  const detail = reason === Reason.NoAction ? refusalText(refusal) : "";
+  const detail = reason === Reason.NoAction ? refusalText(refusal) || silenceText(facts) : "";
   return `${isStill ? "Holds" : "Moves on"}: ${why}${detail}; goes on by itself after that`;
 }
 
@@ -87,11 +103,13 @@ function degradedText({ reason, faultBits, refusal }: HintFacts): string {
 const releasedHint = (hint: Hint, kind: number): Hint =>
   kind === CommandKind.ZeroTorque ? { ...hint, text: `${hint.text}; has let go` } : hint;
 
-function stoppedHint({ faultBits, stop, stopS, estopIsEmulated }: HintFacts): Hint {
+function stoppedHint(facts: HintFacts): Hint {
+  const { faultBits, stop, stopS, estopIsEmulated } = facts;
   if (stop === undefined) return { text: "Stopped", acts: ["reset", "start"] };
-  const text = stopText(stop, stopS);
   if (isShutdown(stop)) return { text: "Ending", acts: [] };
   const cause = causeOf(stop);
+  const isSilence = cause === Fault.NoAction && stop.refusal === undefined;
+  const text = stopText(stop, stopS) + (isSilence ? shortened(silenceText(facts)) : "");
   const lasting = faultRows.find(
     (row) => row.clear === "onPowerCycle" && (row.fault === cause || has(faultBits, row)),
   );
@@ -138,6 +156,12 @@ export function causeWords(change: ModeChange): { readonly name: string; readonl
   if (cause === Fault.NoAction) return { name, detail: refusalText(change.refusal) };
   return { name, detail: explained(name).slice(name.length) };
 }
+
+/** What a policy threw may be long, and what to press follows it on the same line. */
+const SILENCE_LENGTH_MAX = 120;
+
+const shortened = (text: string): string =>
+  text.length <= SILENCE_LENGTH_MAX ? text : `${text.slice(0, SILENCE_LENGTH_MAX - 1)}…`;
 
 /** What a name alone would not tell a person. */
 const explanations: Readonly<Record<string, string>> = {

@@ -6,6 +6,7 @@ import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { FakeRun, FakeTerminal, fakeContext } from "./fixture.ts";
 import { keyHelp } from "./keys.ts";
+import { askRun, runSockets } from "./operator-client.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 
 const PORT = 18_431;
@@ -92,6 +93,32 @@ test.each([
   desk.attach(run);
   desk.close();
   expect(run.asked).toEqual(asked);
+});
+
+test("what is asked from elsewhere is told with who asked, a flood is counted", async () => {
+  const { terminal, context, desk, run } = sit();
+  const url = /http:\S+/.exec(context.out.text)![0];
+  const [socket] = runSockets(context.user);
+  context.out.text = "";
+  terminal.type(" ");
+  await fetch(`${url}stop`, { method: "POST" });
+  await askRun(socket!, "reset");
+  run.isWilling = false;
+  await askRun(socket!, "start");
+  await askRun(socket!, "status");
+  for (let ask = 0; ask < 10; ask += 1) await askRun(socket!, "stop");
+  desk.close();
+  expect(run.asked).toEqual(["stop", "stop", "reset", "start", ...Array(10).fill("stop")]);
+  expect(context.out.text.split("\n")).toEqual([
+    "stop heard",
+    "the page: stop heard",
+    "another terminal: reset heard",
+    "another terminal: start heard",
+    "another terminal: stop heard",
+    "another terminal: stop heard",
+    "… 8 more requests",
+    "",
+  ]);
 });
 
 test("closing gives back terminal, signals, socket and port", async () => {

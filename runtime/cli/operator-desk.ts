@@ -17,6 +17,7 @@ import type { CueAnswer, RunHandle } from "./run-handle.ts";
 import { RuntimeFolderError } from "./runtime-folder.ts";
 import { ignoredSignals, watchSignals } from "./signals.ts";
 import { StatusLine } from "./status-line.ts";
+import { toldHandle } from "./told-handle.ts";
 import { ExitCode } from "./usage.ts";
 
 const STATUS_PERIOD_MS = 1_000;
@@ -26,7 +27,9 @@ const SIGNAL_ECHO_MS = 500;
 export class OperatorDesk {
   readonly #context: CommandContext;
   readonly #line: StatusLine;
-  readonly #changes = new ChangeLines();
+  readonly #changes = new ChangeLines("change");
+  /** Cues from elsewhere. */
+  readonly #requests = new ChangeLines("request");
   readonly #port: number;
   readonly #keys: TerminalKeys | undefined;
   readonly #unwatch: () => void;
@@ -62,8 +65,8 @@ export class OperatorDesk {
     this.#handle = handle;
     if (this.#isStopAsked) handle.stop();
     if (this.#isEnding) handle.quit();
-    this.#openSocket(handle);
-    this.#openPage(handle);
+    this.#openSocket(this.#toldBy("another terminal", handle));
+    this.#openPage(this.#toldBy("the page", handle));
     if (this.#keys !== undefined) this.note(this.#keyHelp);
     this.#show();
     this.#timer = setInterval(() => this.#endPeriod(), STATUS_PERIOD_MS);
@@ -92,7 +95,7 @@ export class OperatorDesk {
   close(): void {
     this.#keys?.close();
     clearInterval(this.#timer);
-    this.#tellMoreChanges();
+    this.#tellMore();
     this.#line.end();
     this.#unwatch();
     this.#socket?.close();
@@ -127,6 +130,15 @@ export class OperatorDesk {
       this.#isSignalFresh = false;
     }, SIGNAL_ECHO_MS).unref();
     this.#end();
+  }
+
+  /** An answer without a name is to a key of this terminal. */
+  #toldBy(who: string, handle: RunHandle): RunHandle {
+    return toldHandle(handle, ({ text }) => {
+      const lines = this.#requests.add(`${who}: ${text}`, false);
+      for (const line of lines) this.note(line);
+      if (lines.length > 0) this.#show();
+    });
   }
 
   #tell(answer: CueAnswer): void {
@@ -189,12 +201,14 @@ export class OperatorDesk {
   }
 
   #endPeriod(): void {
-    this.#tellMoreChanges();
+    this.#tellMore();
     this.#show();
   }
 
-  #tellMoreChanges(): void {
-    for (const line of this.#changes.endPeriod()) this.note(line);
+  #tellMore(): void {
+    for (const lines of [this.#changes, this.#requests]) {
+      for (const line of lines.endPeriod()) this.note(line);
+    }
   }
 
   #show(): void {

@@ -95,6 +95,23 @@ test("a list names robots and hosts with their keys, and what is revoked stays i
   expect(store.host("gpu.lan")).toMatchObject(secrets);
 });
 
+test("what is revoked already is said to be, and is offered to nobody", async () => {
+  const { context, store } = place();
+  const secrets = { authority: "A", certificate: "C", key: "K" };
+  store.putRobot({ name: "arm", fingerprint: "f", isRevoked: true });
+  store.putHost({ name: "arm", fingerprint: "g", isRevoked: false, ...secrets });
+  expect(await runProgram(["pair", "revoke", "arm"], context)).toBe(0);
+  expect(await runProgram(["pair", "revoke", "arm"], context)).toBe(0);
+  expect(context.out.text).toBe(
+    "robot arm was revoked already\n" +
+      "revoked host arm: this robot refuses it from its next connection on\n" +
+      "robot arm was revoked already\n" +
+      "host arm was revoked already\n",
+  );
+  expect(await runProgram(["pair", "revoke", "amr"], context)).toBe(2);
+  expect(context.err.text).toContain('expected something paired, found "amr"');
+});
+
 test("a misspelt name is answered with those that there are", async () => {
   const { context, store } = place();
   store.putRobot({ name: "arm", fingerprint: "f", isRevoked: false });

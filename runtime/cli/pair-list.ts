@@ -31,15 +31,20 @@ export function revokePair(name: string, { out, user }: CommandContext): void {
   const robot = store.robots().find((each) => each.name === name);
   const host = store.host(name);
   if (robot === undefined && host === undefined) {
-    const names = [...store.robots(), ...store.hosts()].map((each) => each.name);
+    const peers = [...store.robots(), ...store.hosts()].filter((each) => !each.isRevoked);
+    const names = peers.map((each) => each.name);
     const expected = names.length === 0 ? "something paired" : oneOf(names, name);
     throw new UsageError("NAME", expected, quoted(name));
   }
-  if (robot !== undefined) {
+  const isOver = (role: string, peer: Peer): boolean => {
+    if (peer.isRevoked) out.write(`${role} ${printable(peer.name)} was revoked already\n`);
+    return peer.isRevoked;
+  };
+  if (robot !== undefined && !isOver("robot", robot)) {
     store.putRobot({ ...robot, isRevoked: true });
     out.write(`revoked robot ${robot.name}: this host refuses it from now on\n`);
   }
-  if (host !== undefined) {
+  if (host !== undefined && !isOver("host", host)) {
     store.putHost({ ...host, isRevoked: true });
     out.write(
       `revoked host ${printable(host.name)}: this robot refuses it from its next connection on\n`,

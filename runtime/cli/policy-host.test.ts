@@ -23,6 +23,9 @@ class Host {
   nowS = 0;
   /** How each thread that was started stands, in order. */
   readonly threads: ("lives" | "ended")[] = [];
+  /** What the host's terminal shows, and what the robot is told of its acts. */
+  readonly notes: string[] = [];
+  readonly told: string[] = [];
   #answer: (message: FromHostPolicy) => void = () => undefined;
   #die: (why: string) => void = () => undefined;
   readonly #threads = new HostPolicyThreads(
@@ -36,10 +39,12 @@ class Host {
   );
 
   robot(): HostPolicy {
-    return this.#threads.take(plan, silent, () => undefined);
+    const decided = (_: unknown, trouble: string): void => void this.told.push(trouble);
+    const note = (text: string): void => void this.notes.push(text);
+    return this.#threads.take(plan, { ...silent, decided }, note);
   }
-  answers(): void {
-    this.#answer({ kind: "decided", decision: null });
+  answers(trouble = ""): void {
+    this.#answer({ kind: "decided", decision: null, trouble });
   }
   dies(): void {
     this.#die("it left");
@@ -94,6 +99,19 @@ test("one that answers in time again owes nothing of before", () => {
   robot.close();
   host.robot();
   expect(host.threads).toEqual(["lives"]);
+});
+
+test("what an act threw reaches the robot, and the host's terminal once a text and second", () => {
+  const host = new Host();
+  const robot = host.robot();
+  const troubles = ["act threw: a", "act threw: a", "", "act threw: b", "act threw: a"];
+  for (const trouble of troubles) {
+    robot.act(observation);
+    host.nowS += 0.4;
+    host.answers(trouble);
+  }
+  expect(host.told).toEqual(troubles);
+  expect(host.notes).toEqual(["act threw: a; nothing was sent", "act threw: b; nothing was sent"]);
 });
 
 test("one that ended while nobody was there is not given to the next robot", () => {

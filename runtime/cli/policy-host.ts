@@ -11,6 +11,7 @@ import type { Hello, PolicyFacts } from "../link/generated/policy_pb.js";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { ProfileError } from "../profile/problem.ts";
 import type { FromHostPolicy, HostPolicyPlan } from "../workers/host-policy.worker.ts";
+import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
 
 export type HostedPolicy = {
@@ -118,6 +119,9 @@ class PolicyThread {
   #dropCount = 0;
   #events: HostPolicyEvents | undefined;
   #note: (text: string) => void = () => undefined;
+  /** Of its acts, and they may all fail: each text once, one a second. */
+  #troubles = new NoteLimit(() => undefined);
+  #toldTrouble = "";
 
   constructor(plan: HostPolicyPlan, spawn: typeof spawnHostPolicy, nowNs: () => Instant) {
     this.#nowNs = nowNs;
@@ -137,6 +141,8 @@ class PolicyThread {
   serve(events: HostPolicyEvents, note: (text: string) => void, onLeave: () => void): HostPolicy {
     this.#events = events;
     this.#note = note;
+    this.#troubles = new NoteLimit(note);
+    this.#toldTrouble = "";
     this.#dropCount = this.#oweCount;
     if (this.#facts !== undefined) queueMicrotask(() => this.#tellFacts());
     return {
@@ -166,8 +172,14 @@ class PolicyThread {
 
   #tellState(): void {
     const { READY, WARMING_UP } = HostStatus_State;
-    if (this.#isReady) this.#events?.status(READY, "ready");
+    if (this.#isReady) this.#events?.status(READY, "");
     else this.#events?.status(WARMING_UP, "warming up");
+  }
+
+  #tellTrouble(trouble: string): void {
+    const isNew = trouble !== "" && trouble !== this.#toldTrouble;
+    this.#toldTrouble = trouble;
+    if (isNew) this.#troubles.note(`${trouble}; nothing was sent`, this.#nowNs());
   }
 
   #hear(message: FromHostPolicy): void {
@@ -183,8 +195,9 @@ class PolicyThread {
       case "decided":
         this.#oweCount -= 1;
         this.#owesSinceNs = this.#nowNs();
+        this.#tellTrouble(printable(message.trouble));
         if (this.#dropCount > 0) this.#dropCount -= 1;
-        else this.#events?.decided(message.decision);
+        else this.#events?.decided(message.decision, message.trouble);
         return;
       case "threw":
         this.#note(`policy threw: ${printable(message.text)}`);

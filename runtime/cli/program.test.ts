@@ -63,6 +63,11 @@ const bad: readonly (readonly [string, string])[] = [
       'or a path to a .ts, .js or .onnx file, found "nope"',
   ],
   ["run --policy ./nope.ts", 'Cannot use --policy: expected a file, found nothing at "./nope.ts"'],
+  [
+    "run --estop /dev/ttyUSB999",
+    "Cannot use --estop: expected the serial line of a board that is plugged in " +
+      '(ls -l /dev/serial/by-id), found nothing at "/dev/ttyUSB999"',
+  ],
   ["run --policy-latency 3", `Cannot read the policy latency: expected ${latencies}, found "3"`],
   [
     "run --fault freze:joints",

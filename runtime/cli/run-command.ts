@@ -2,6 +2,7 @@
 // and reports how it went. Everything that a person can get wrong is refused here, before anything
 // is started. With --json the last and only line of standard output is the report.
 
+import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
@@ -106,6 +107,7 @@ export function addRunCommand(
         values,
         context.keyboard !== undefined,
       );
+      checkEstop(options.estop);
       await checkPolicy(options.plan, values, profile ?? DEFAULT_PROFILE, context);
       const report = await attendedRun(context, options, values);
       if (report === undefined) {
@@ -191,6 +193,13 @@ function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
     return { kind: "board", path: estop, key };
   }
   throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
+}
+
+/** Refuses a board that is not plugged in; whether it answers shows once its line is open. */
+function checkEstop(estop: EstopChoice): void {
+  if (estop.kind !== "board" || existsSync(estop.path)) return;
+  const expected = "the serial line of a board that is plugged in (ls -l /dev/serial/by-id)";
+  throw new UsageError("--estop", expected, `nothing at ${quoted(estop.path)}`);
 }
 
 /**

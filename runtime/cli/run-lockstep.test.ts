@@ -68,6 +68,26 @@ test("a policy that takes its time at every decision leaves others theirs", asyn
   expect(report!.stats.tickCount).toBeLessThan(400);
 });
 
+test("what a policy threw is in the hint, as long as it decides nothing", async () => {
+  const text = `export const createPolicy = (context) => ({
+      name: "mine",
+      schema: context.writer(context.jointPositions).schema,
+      selectsMode: false,
+      reset() {},
+      act() { throw new Error("no model here"); },
+    });`;
+  const policy = await policyFile("throws.ts", text);
+  const options = runOptions("so101", { policy, task: "none", time: "lockstep", duration: 1 });
+  let handle: RunHandle | undefined;
+  const onHandle = (given: RunHandle) => {
+    handle = given;
+  };
+  await runLockstep(options, { ...silent, onHandle, endAsked: new Promise<void>(() => undefined) });
+  expect(handle!.status().hint).toStartWith(
+    "Waits for the policy's first decision: the policy threw: no model here (",
+  );
+});
+
 test("a robot that would fall is parked after a quit, which is no part of the trace", async () => {
   const parts = { policy: "hold", task: "none", time: "lockstep" } as const;
   const endAsked = new Promise<void>(() => undefined);

@@ -258,6 +258,7 @@ class LockstepRun {
       this.#notes.note(`policy ${this.#options.plan.policy}: ${text}`, nowNs);
     }
     this.#toldText = text;
+    this.#watch.policyTrouble = this.#policy.trouble;
     this.#notes.tell(nowNs);
   }
 

@@ -16,6 +16,7 @@ export type StatusFacts = {
   readonly stats: RunStats;
   readonly task: TaskOutcome;
   readonly policy: string;
+  readonly policyTrouble: string;
   readonly lostThread: string;
   readonly warnings: readonly string[];
   /** In words. */
@@ -71,7 +72,7 @@ function column(record: Float64Array, index: number, jointCount: number): number
   return [...record.subarray(from, from + jointCount)];
 }
 
-function hintFrom({ stats, policy, lostThread, estop }: StatusFacts): Hint {
+function hintFrom({ stats, policy, policyTrouble, lostThread, estop }: StatusFacts): Hint {
   if (stats.tickCount === 0) return { text: lostThread || "Waits for the first tick", acts: [] };
   const { last } = stats;
   return hintOf({
@@ -80,6 +81,7 @@ function hintFrom({ stats, policy, lostThread, estop }: StatusFacts): Hint {
     kind: last[TickSlot.kind]!,
     faultBits: last[TickSlot.faults]!,
     policy,
+    policyTrouble,
     stop: stats.story.stop,
     stopS: stopS(stats),
     refusal: stats.chunks.refusal,

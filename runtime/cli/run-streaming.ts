@@ -230,6 +230,7 @@ class StreamingRun {
     if (lost !== "" && this.#watch.lostThread === "") this.#loseEstop(lost);
     this.#robotStatus.take();
     this.#policyStatus.take();
+    this.#watch.policyTrouble = this.#threads.policyTrouble;
     if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
     const nowNs = this.#clock.nowNs();
     this.#notes.tell(nowNs);

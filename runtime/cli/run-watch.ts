@@ -30,6 +30,8 @@ export class RunWatch implements TickSink, EvidenceSink {
   warnings: readonly string[] = [];
   /** Which thread ended unasked and why; empty when all live. */
   lostThread = "";
+  /** Why the policy decides nothing; empty while it decides, or nothing is known. */
+  policyTrouble = "";
   /** The e-stop, in words. */
   estop = "none";
   readonly #options: RunOptions;
@@ -80,9 +82,9 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   status(): RunStatus {
-    const { stats, policy, lostThread, warnings, estop } = this;
-    const task = this.#task();
-    return statusOf(this.#options, { stats, task, policy, lostThread, warnings, estop });
+    const { stats, policy, policyTrouble, lostThread, warnings, estop } = this;
+    const facts = { stats, policy, policyTrouble, lostThread, warnings, estop };
+    return statusOf(this.#options, { ...facts, task: this.#task() });
   }
 
   /** A person's cues, judged, then handed on by `put`, which says whether there was room. */

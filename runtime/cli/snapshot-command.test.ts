@@ -2,7 +2,7 @@
 // seed. Sizes are read from the bytes of the file.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fakeContext } from "./fixture.ts";
@@ -53,12 +53,16 @@ test("a seed names the picture: the same twice, another for another", async () =
 });
 
 test("a file that cannot be written is bad input", async () => {
-  const file = join(folder, "no", "a.jpg");
-  expect(await snap("so101", "--size", "16x16", file)).toEqual({
-    exitCode: 2,
-    out: "",
-    err:
-      "holdfast: Cannot use OUT.jpg: expected a place to write, " +
-      `found ENOENT at ${JSON.stringify(file)}\n`,
-  });
+  mkdirSync(join(folder, "taken.jpg"));
+  const cases: [path: string, expected: string, found: string][] = [
+    ["no/a.jpg", "a file in a folder that is there", `no ${JSON.stringify(join(folder, "no"))}`],
+    ["taken.jpg", "a place to write", `EISDIR at ${JSON.stringify(join(folder, "taken.jpg"))}`],
+  ];
+  for (const [path, expected, found] of cases) {
+    expect(await snap("so101", "--size", "16x16", join(folder, path))).toEqual({
+      exitCode: 2,
+      out: "",
+      err: `holdfast: Cannot use OUT.jpg: expected ${expected}, found ${found}\n`,
+    });
+  }
 });

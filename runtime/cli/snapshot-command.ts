@@ -1,7 +1,8 @@
 // holdfast snapshot: writes one picture of a robot and its task at the start of an episode into a
 // JPEG file. The physics loads only when a picture is really drawn.
 
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
@@ -35,6 +36,10 @@ export function addSnapshotCommand(program: Command, context: CommandContext): v
     .addHelpText("after", HELP)
     .action(async (profile: string, file: string, values: Values) => {
       if (!/\.jpe?g$/i.test(file)) throw new UsageError("OUT.jpg", "a name in .jpg", quoted(file));
+      const folder = dirname(file);
+      if (!existsSync(folder)) {
+        throw new UsageError("OUT.jpg", "a file in a folder that is there", `no ${quoted(folder)}`);
+      }
       const { drawSnapshot } = await import("./snapshot.ts");
       const { task, seed = DEFAULT_SEED, size = DEFAULT_SIZE } = values;
       writeTo(file, await drawSnapshot(profile, task, seed, size));

@@ -53,6 +53,8 @@ export interface Policy {
   act(state: StateView, nowNs: Instant): ChunkView | null | Promise<ChunkView | null>;
   /** One line for a person: how it goes with what this policy depends on. Empty: nothing to say. */
   readonly statusText?: string;
+  /** Why no decisions come from what this policy depends on. Empty while they do. */
+  readonly trouble?: string;
   /** True while its answers take longer than was promised. */
   readonly isSlow?: boolean;
   /** What became of a decision, by the id it was numbered with. */

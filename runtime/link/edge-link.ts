@@ -24,6 +24,7 @@ import type {
   EdgeMessage,
   Hello,
   HostMessage,
+  HostStatus,
   Observation,
   PolicyFacts,
   Pong,
@@ -71,6 +72,7 @@ export class EdgeLink {
   #refusal: Refusal | undefined;
   /** Why it is not ready: while it tries anew, what ended the last session. */
   #why = "the first connection";
+  #hostTrouble = "";
   #epoch = -1;
   #requestId = 0;
   #request: Request | undefined;
@@ -104,6 +106,10 @@ export class EdgeLink {
   /** One line for a person: how the link stands, and why. */
   get text(): string {
     return this.#phase === "ready" ? "connected" : `${this.#phase}: ${this.#why}`;
+  }
+  /** Why the host's policy decides nothing, in the host's words; empty while it decides. */
+  get hostTrouble(): string {
+    return this.#hostTrouble;
   }
   get isBusy(): boolean {
     return this.#request !== undefined;
@@ -149,8 +155,7 @@ export class EdgeLink {
         this.#refused(message.value, "the host", nowNs);
         return;
       case "status":
-        this.#why = cut(message.value.text);
-        this.#hostState(message.value.state);
+        this.#hostStatus(message.value);
         return;
       case "chunk":
         this.#chunk(message.value);
@@ -246,6 +251,7 @@ export class EdgeLink {
     this.times.clear();
     this.#session += 1;
     this.#epoch = -1;
+    this.#hostTrouble = "";
     this.#phase = "dialing";
     this.#phaseDueNs = instant(nowNs + DIAL_NS_MAX);
     this.#outputs.push({ kind: "dial" });
@@ -283,6 +289,12 @@ export class EdgeLink {
     this.#refusal = refusal;
     this.#backoff.slow(); // only a person mends it
     this.#hangUp(`${by} refused ${cut(refusalText(refusal))}`, nowNs);
+  }
+
+  #hostStatus({ state, text }: HostStatus): void {
+    if (state === HostStatus_State.READY) this.#hostTrouble = cut(text);
+    else this.#why = cut(text);
+    this.#hostState(state);
   }
 
   #hostState(state: HostStatus_State): void {

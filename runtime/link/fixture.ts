@@ -93,6 +93,8 @@ export class VirtualLink {
   inferenceNs = 30e6;
   /** False: every act comes to nothing. */
   decides = true;
+  /** Why, when that is so. */
+  trouble = "";
   valueRad = 0.5;
   /** Until then a host that was asked to serve is still warming up. */
   readyNs = 0;
@@ -192,7 +194,7 @@ export class VirtualLink {
         session.welcome(this.facts);
         if (this.nowNs < this.readyNs) session.status(HostStatus_State.WARMING_UP, "warming up");
         this.#post(this.readyNs - this.nowNs, () => {
-          session.status(HostStatus_State.READY, "ready");
+          session.status(HostStatus_State.READY, "");
           this.#serveHost(session);
         });
       } else if (out.kind === "reset") {
@@ -200,7 +202,8 @@ export class VirtualLink {
       } else if (out.kind === "act") {
         this.observations.push(out.observation);
         this.#post(this.inferenceNs, () => {
-          session.decided(this.decides ? this.#host.decide(out.observation) : null, this.nowNs);
+          const decision = this.decides ? this.#host.decide(out.observation) : null;
+          session.decided(decision, decision === null ? this.trouble : "", this.nowNs);
           this.#serveHost(session);
         });
       }

@@ -23,6 +23,9 @@ export type EdgeTransport = {
 
 type Stream = ClientDuplexStream<EdgeMessage, HostMessage>;
 
+/** Why a dial failed, whatever the reason: gRPC tells none. */
+export const CANNOT_CONNECT = "cannot connect";
+
 /** Options of every channel. */
 const CHANNEL = {
   "grpc.max_receive_message_length": RECEIVE_SIZE_BYTES_MAX,
@@ -87,7 +90,7 @@ export class GrpcEdge {
       this.#link.opened(nowNs());
     } else if (state === connectivityState.TRANSIENT_FAILURE) {
       this.#hangUp();
-      this.#link.closed("cannot connect", nowNs());
+      this.#link.closed(CANNOT_CONNECT, nowNs());
     } else {
       channel.watchConnectivityState(state, Infinity, () => this.#watch(client));
       return;

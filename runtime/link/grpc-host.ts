@@ -45,7 +45,8 @@ export interface HostPolicy {
 export type HostPolicyEvents = {
   made(facts: PolicyFacts): void;
   status(state: HostStatus_State, text: string): void;
-  decided(decision: Decision | null): void;
+  /** Null when the policy made no decision, and then why, as far as that is known. */
+  decided(decision: Decision | null, trouble: string): void;
   /** It cannot be made, or it has ended: the stream ends with this refusal. */
   refused(field: string, expected: string, found: string, remedy: string): void;
 };
@@ -234,9 +235,9 @@ class HostStream {
         session.status(state, text);
         this.#carryOut();
       },
-      decided: (decision) => {
+      decided: (decision, trouble) => {
         if (this.#isOver) return;
-        session.decided(decision, this.#options.nowNs());
+        session.decided(decision, trouble, this.#options.nowNs());
         this.#carryOut();
       },
       refused: (field, expected, found, remedy) => {

@@ -102,7 +102,7 @@ class Served {
       mischief: undefined,
       openPolicy: (_hello, events) => {
         events.made(facts());
-        events.status(HostStatus_State.READY, "ready");
+        events.status(HostStatus_State.READY, "");
         return { reset: () => undefined, act: () => undefined, close: () => undefined };
       },
       note: (text) => served.notes.push(text),

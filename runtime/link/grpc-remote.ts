@@ -10,7 +10,7 @@ import { PolicyError } from "../policy/policy-error.ts";
 import { EdgeLink } from "./edge-link.ts";
 import { helloOf } from "./edge-messages.ts";
 import type { EdgeFacts } from "./edge-messages.ts";
-import { GrpcEdge } from "./grpc-edge.ts";
+import { CANNOT_CONNECT, GrpcEdge } from "./grpc-edge.ts";
 import { refusalText } from "./handshake.ts";
 import { RemotePolicy } from "./remote-policy.ts";
 import type { TlsTrouble } from "./tls-trouble.ts";
@@ -81,12 +81,16 @@ async function untilReady(link: EdgeLink, { target, note, explain }: RemoteOptio
     }
     if (isMissing) {
       const remedy = "start one there: holdfast host --help";
-      throw unreachable(target, `a policy host (${remedy})`, link.text);
+      throw unreachable(target, `a policy host (${remedy})`, missingText(link.text));
     }
     if (waitedMs % TELL_MS === 0 && waitedMs > 0) note(`policy host ${target}: ${link.text}`);
     await Bun.sleep(POLL_MS);
   }
 }
+
+/** What is there instead of a host, from how the link stands. */
+export const missingText = (linkText: string): string =>
+  linkText.endsWith(CANNOT_CONNECT) ? "nobody who listens there" : linkText;
 
 function unreachable(target: string, expected: string, found: string): PolicyError {
   const action = `Cannot use the policy host ${target}`;

@@ -5,6 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { assert } from "../contracts/assert.ts";
 import type { Instant } from "../contracts/units.ts";
+import { cut } from "./backoff.ts";
 import {
   ChunkSchema,
   HostMessageSchema,
@@ -24,7 +25,7 @@ import type {
 } from "./generated/policy_pb.js";
 import { refusalOfHello } from "./handshake.ts";
 import { countWord, HostCounts } from "./host-counts.ts";
-import { PROTOCOL_VERSION } from "./limits.ts";
+import { PROTOCOL_VERSION, TROUBLE_NS_MIN } from "./limits.ts";
 
 export type HostOutput =
   | { readonly kind: "send"; readonly message: HostMessage }
@@ -66,6 +67,10 @@ export class HostSession {
   #epoch = -1;
   #waiting: { readonly observation: Observation; readonly arrivedNs: Instant } | undefined;
   #acting: { readonly observation: Observation; readonly queueNs: number } | undefined;
+  /** Why the last act that came to nothing did, and what the edge knows of it. */
+  #trouble = "";
+  #toldTrouble = "";
+  #troubleDueNs = -Infinity;
   readonly counts = new HostCounts();
 
   constructor(runtimeVersions: Readonly<Record<string, string>>) {
@@ -79,6 +84,7 @@ export class HostSession {
   received({ message }: EdgeMessage, nowNs: Instant): void {
     if (message.case === "ping") {
       this.#pong(message.value.pingId, message.value.edgeSentNs, nowNs);
+      this.#tellTrouble(nowNs);
       return;
     }
     if (message.case === "hello") {
@@ -134,13 +140,15 @@ export class HostSession {
     this.#end(create(RefusalSchema, { field, expected, found, remedy }));
   }
 
-  /** The act under way has ended: with a decision, or null when the policy made none. */
-  decided(decision: Decision | null, nowNs: Instant): void {
+  /** The act under way has ended: with a decision, or null when the policy made none, and why. */
+  decided(decision: Decision | null, trouble: string, nowNs: Instant): void {
     const acting = this.#acting;
     assert(acting !== undefined && this.#facts !== undefined, "one decision for one act");
     this.#acting = undefined;
     if (decision === null) this.counts.idleCount += 1;
     else this.counts.decided(decision.inferenceNs);
+    if (decision !== null || trouble !== "") this.#trouble = cut(trouble);
+    this.#tellTrouble(nowNs);
     const { observation, queueNs } = acting;
     if (Number(observation.epoch) === this.#epoch) {
       const { horizon, dtNs, startOffsetNs, rows, inferenceNs } = decision ?? NOTHING;
@@ -203,6 +211,14 @@ export class HostSession {
     const { observation, arrivedNs } = waiting;
     this.#acting = { observation, queueNs: nowNs - arrivedNs };
     this.#outputs.push({ kind: "act", observation });
+  }
+
+  /** A status says it, as it changes: a person at the robot does not see the host's terminal. */
+  #tellTrouble(nowNs: Instant): void {
+    if (this.#trouble === this.#toldTrouble || nowNs < this.#troubleDueNs) return;
+    this.#toldTrouble = this.#trouble;
+    this.#troubleDueNs = nowNs + TROUBLE_NS_MIN;
+    this.status(this.#state, this.#trouble);
   }
 
   #pong(pingId: bigint, edgeSentNs: bigint, nowNs: Instant): void {

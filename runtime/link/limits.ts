@@ -25,6 +25,9 @@ export const BACKOFF_NS_MAX = milliseconds(1_000);
 export const RECEIVE_SIZE_BYTES_MAX = 1 << 20;
 /** Four raw pictures of 224 × 224 are 600 KB. */
 export const SEND_SIZE_BYTES_MAX = 8 << 20;
+/** A host tells what ails its policy as it changes, and no more often: it may fail at every act. */
+export const TROUBLE_NS_MIN = milliseconds(1_000);
+
 /** Texts from the other side are cut to this before a person sees them. */
 export const TEXT_CHARACTERS_MAX = 300;
 

@@ -64,10 +64,15 @@ export class OpenpiPolicy implements Policy {
     return this.#parts.session.phase;
   }
 
+  /** Why no decisions come; empty while they do. */
+  get trouble(): string {
+    const trouble = this.#missing === "" ? this.#parts.session.trouble : this.#missing;
+    return trouble === "" ? "" : `no decision: ${trouble}`;
+  }
+
   /** One line for a person: why no decisions come, or that they do. */
   get statusText(): string {
-    const trouble = this.#missing === "" ? this.#parts.session.trouble : this.#missing;
-    return trouble === "" ? "connected" : `no decision: ${trouble}`;
+    return this.trouble === "" ? "connected" : this.trouble;
   }
 
   reset(_epoch: number, allocator: SequenceAllocator): void {

@@ -9,7 +9,7 @@ import { SequenceAllocator } from "../contracts/policy.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
 import { instant } from "../contracts/units.ts";
 import { loadRobot } from "../profile/load.ts";
-import { facts, HORIZON, JOINTS, VirtualLink } from "./fixture.ts";
+import { CALM, facts, HORIZON, JOINTS, VirtualLink } from "./fixture.ts";
 import { RemotePolicy } from "./remote-policy.ts";
 
 const robot = loadRobot("document-one");
@@ -94,6 +94,58 @@ test("a host that decided nothing is no fault", async () => {
   world.link.decides = false;
   expect(await world.act()).toBeNull();
   expect(world.policy.statusText).toBe("connected");
+});
+
+const IT_DECIDES_NOTHING = "the host's policy decides nothing";
+
+test("why the host's policy decides nothing is told until it decides again", async () => {
+  const world = new World();
+  world.link.decides = false;
+  world.link.trouble = "act threw: no model\u001b[2J";
+  expect(await world.act()).toBeNull();
+  const told = `${IT_DECIDES_NOTHING}: act threw: no model?[2J`;
+  expect([world.policy.statusText, world.policy.trouble]).toEqual([told, told]);
+  world.link.trouble = "";
+  expect(await world.act()).toBeNull(); // it says no more, and still decides nothing
+  world.run(1_000);
+  expect(world.policy.statusText).toBe(told);
+  world.link.decides = true;
+  await world.act();
+  expect([world.policy.statusText, world.policy.trouble]).toEqual(["connected", ""]);
+});
+
+test("a trouble that is new at every act is heard once a second, and the last of it", async () => {
+  const world = new World();
+  const { link } = world;
+  link.decides = false;
+  const told: string[] = [];
+  for (let act = 0; act < 50; act += 1) {
+    link.trouble = `${act} ${"x".repeat(5_000)}`;
+    await world.act(100);
+    const number = /: (\d+) x{290}/.exec(world.policy.statusText)?.[1] ?? "none";
+    if (number !== told.at(-1)) told.push(number);
+  }
+  expect(told).toEqual(["0", "10", "20", "30", "40"]);
+  world.run(1_000); // nothing is asked: a ping brings it
+  expect(world.policy.statusText).toStartWith(`${IT_DECIDES_NOTHING}: 49 x`);
+});
+
+test("a host that comes back is not blamed for what it said before", async () => {
+  const world = new World();
+  world.link.decides = false;
+  world.link.trouble = "act threw: no model";
+  await world.act();
+  world.link.cut("UNAVAILABLE");
+  expect(world.policy.statusText).toBe("waiting: UNAVAILABLE");
+  world.link.readyNs = world.link.nowNs + 400e6;
+  world.run(398);
+  world.link.weather = { ...CALM, lossRatio: 1 }; // its status is lost, and a pong makes it good
+  world.run(4);
+  world.link.weather = CALM;
+  world.run(300);
+  expect(world.policy.statusText).toBe("connected");
+  await world.act();
+  expect(world.policy.statusText).toBe(`${IT_DECIDES_NOTHING}: act threw: no model`);
 });
 
 test("a chunk that is not as the handshake said is refused, told and counted", async () => {

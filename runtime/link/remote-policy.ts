@@ -23,6 +23,8 @@ import { schemaOf } from "./handshake.ts";
 /** Answers that a latency is judged by. */
 const JUDGED_COUNT = 4;
 
+const NOTHING_DECIDED = "the host's policy decides nothing";
+
 export type RemoteParts = {
   readonly link: EdgeLink;
   /** Carries out what the link wants, now. */
@@ -82,15 +84,23 @@ export class RemotePolicy implements Policy {
     return this.#parts.link.phase;
   }
 
+  /** Why no decisions come; empty while they do. */
+  get trouble(): string {
+    const { link } = this.#parts;
+    if (link.phase !== "ready") return link.text;
+    const { hostTrouble } = link;
+    return hostTrouble === "" ? this.#lastFailure : `${NOTHING_DECIDED}: ${hostTrouble}`;
+  }
+
   /** One line for a person: how the link stands, and the last decision that came to nothing. */
   get statusText(): string {
     const { link } = this.#parts;
-    if (link.phase !== "ready") return link.text;
-    if (this.isSlow) {
+    const isAnswered = link.phase === "ready" && link.hostTrouble === "";
+    if (isAnswered && this.isSlow) {
       const promised = `the ${(this.#promisedNs / 1e6).toFixed(0)} ms that the host promised`;
       return `answers take longer than ${promised}: the robot moves at reduced speed`;
     }
-    return this.#lastFailure === "" ? link.text : this.#lastFailure;
+    return this.trouble === "" ? link.text : this.trouble;
   }
 
   reset(_epoch: number, allocator: SequenceAllocator): void {

@@ -291,6 +291,48 @@ test("a policy that throws is counted, keeps its cadence, and its words are kept
   expect(runner.lastError).toMatch(/^no such column \(.*runner\.test\.ts:\d+:/);
 });
 
+test("why it decides nothing is what it threw, or what it says, until it decides", () => {
+  const { policy, runner } = makeRunner({ everyTicks: 1 });
+  const { answer } = policy;
+  const after = (tick: number): string => {
+    run(runner, [tick]);
+    return runner.trouble;
+  };
+  expect(after(0)).toBe("");
+  policy.answer = () => {
+    throw new TypeError("no such column");
+  };
+  expect(after(1)).toMatch(/^the policy threw: no such column \(/);
+  policy.answer = answer;
+  expect(after(2)).toBe("");
+  Object.defineProperty(policy, "trouble", { value: "no host", configurable: true });
+  expect(after(3)).toBe("no host");
+  Object.defineProperty(policy, "trouble", { value: 7 });
+  expect(after(4)).toBe("");
+});
+
+test("a promise that is not kept for a second is why, until it is kept or void", async () => {
+  const { policy, runner } = makeRunner({ everyTicks: 1 });
+  const { answer } = policy;
+  const kept = Promise.withResolvers<null>();
+  policy.answer = () => kept.promise as never;
+  const late = 1e9 / TICK_NS;
+  const after = (tick: number): string => {
+    run(runner, [tick]);
+    return runner.trouble;
+  };
+  const why = "the policy has promised an answer and not given it";
+  expect([after(0), after(late - 1), after(late)]).toEqual(["", "", why]);
+  kept.resolve(null);
+  await runner.settled();
+  expect(runner.trouble).toBe("");
+  policy.answer = () => new Promise(() => undefined) as never;
+  expect([after(late + 1), after(2 * late + 1)]).toEqual(["", why]);
+  runner.beginEpoch(2);
+  policy.answer = answer;
+  expect(after(2 * late + 2)).toBe("");
+});
+
 test.each([[undefined], [7], ["go"], [{}], [[]]])(
   "an answer of %p is an error, not a chunk",
   (answer) => {

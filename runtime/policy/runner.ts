@@ -14,7 +14,7 @@ import type { Policy } from "../contracts/policy.ts";
 import { Reason, REASON_COUNT } from "../contracts/reason.ts";
 import { Hypothesis, StateSlot, StateView } from "../contracts/state.ts";
 import type { FieldView, StateLayout } from "../contracts/state.ts";
-import { instant } from "../contracts/units.ts";
+import { instant, milliseconds } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import type { ActionAdapter } from "./adapter.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
@@ -33,6 +33,10 @@ export type RunnerOptions = {
   readonly qualityRatioMin: number;
   readonly latency?: LatencyModel;
 };
+
+/** A promised answer that takes longer is told: the policy may never keep it. */
+const PROMISE_NS_PATIENCE = milliseconds(1_000);
+const NOT_KEPT = "the policy has promised an answer and not given it";
 
 export class PolicyRunner {
   /** Acts refused, per Reason: the policy side of `safe_entries`. */
@@ -55,6 +59,9 @@ export class PolicyRunner {
   #resetFailed = false;
   #lastError = "";
   #pending: Promise<void> | undefined;
+  /** When the newest act began, and when `step` was last called. */
+  #actedNs = 0;
+  #steppedNs = 0;
   #abandonedCount = 0;
 
   /** Throws PolicyError when the task requires a source that the state has no field for. */
@@ -87,6 +94,14 @@ export class PolicyRunner {
   get statusText(): string {
     const text: unknown = this.#options.policy.statusText;
     return typeof text === "string" ? text : "";
+  }
+  /** Why it decides nothing now, as far as that is known; empty while it decides. */
+  get trouble(): string {
+    if (this.#reason === Reason.PolicyThrew) return `the policy threw: ${this.#lastError}`;
+    const text: unknown = this.#options.policy.trouble;
+    if (typeof text === "string" && text !== "") return text;
+    const isLate = this.isPending && this.#steppedNs - this.#actedNs >= PROMISE_NS_PATIENCE;
+    return isLate ? NOT_KEPT : "";
   }
   /** Its answers take longer than was promised. */
   get isSlow(): boolean {
@@ -175,6 +190,7 @@ export class PolicyRunner {
 
   /** Acts if an act is due. At most one act is under way: a slow one delays the next. */
   step(tick: number, nowNs: Instant): void {
+    this.#steppedNs = nowNs;
     if (this.#allocator === undefined || this.#pending !== undefined) return;
     const { everyTicks } = this.#options;
     if (this.#dueTick < 0) this.#dueTick = tick;
@@ -236,6 +252,7 @@ export class PolicyRunner {
     const { policy, latency } = this.#options;
     const state = this.#acting;
     state.copyFrom(this.#latest);
+    this.#actedNs = nowNs;
     const readyNs = instant(nowNs + (latency === undefined ? 0 : latency.drawNs()));
     const answer: unknown = policy.act(state, nowNs);
     if (!(answer instanceof Promise)) return this.#admit(answer, state, nowNs, readyNs);

@@ -30,6 +30,7 @@ export class AskedPolicyPort implements PolicyPort {
   readonly #status: LatestReader;
   readonly #errors: LatestReader;
   readonly #texts: LatestReader;
+  readonly #troubles: LatestReader;
   readonly #askBell: Bell;
   readonly #answerBell: Bell;
   #answeredCount = 0;
@@ -49,6 +50,7 @@ export class AskedPolicyPort implements PolicyPort {
     this.#status = new LatestReader(arena.cell("policy-status"));
     this.#errors = new LatestReader(arena.cell("policy-error"));
     this.#texts = new LatestReader(arena.cell("policy-text"));
+    this.#troubles = new LatestReader(arena.cell("policy-trouble"));
     this.#askBell = new Bell(arena.words("ask-bell"));
     this.#answerBell = new Bell(arena.words("answer-bell"));
   }
@@ -69,6 +71,11 @@ export class AskedPolicyPort implements PolicyPort {
   /** How it goes with what the policy depends on; empty while there is nothing to say. */
   get statusText(): string {
     return textFrom(this.#texts.record);
+  }
+
+  /** Why it decides nothing; empty while it decides, or nothing is known. */
+  get trouble(): string {
+    return textFrom(this.#troubles.record);
   }
 
   takeChunk(nowNs: Instant): boolean {
@@ -109,6 +116,7 @@ export class AskedPolicyPort implements PolicyPort {
     this.#status.take();
     this.#errors.take();
     this.#texts.take();
+    this.#troubles.take();
     return true;
   }
 

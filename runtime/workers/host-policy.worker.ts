@@ -39,7 +39,8 @@ export type ToHostPolicy =
 export type FromHostPolicy =
   | { readonly kind: "made"; readonly facts: PolicyFacts }
   | { readonly kind: "ready" }
-  | { readonly kind: "decided"; readonly decision: Decision | null }
+  /** `trouble` is what it threw instead of deciding; empty when it threw nothing. */
+  | { readonly kind: "decided"; readonly decision: Decision | null; readonly trouble: string }
   | { readonly kind: "threw"; readonly text: string };
 
 const WARM_UP_EPOCH = 0;
@@ -118,12 +119,13 @@ async function warmUp(): Promise<void> {
 
 async function answer(observation: Observation): Promise<void> {
   let decision: Decision | null = null;
+  let trouble = "";
   try {
     decision = await decide(observation);
   } catch (error) {
-    tell({ kind: "threw", text: errorText(error) });
+    trouble = `act threw: ${errorText(error)}`;
   }
-  tell({ kind: "decided", decision });
+  tell({ kind: "decided", decision, trouble });
 }
 
 port.on("message", (message: ToHostPolicy) => {

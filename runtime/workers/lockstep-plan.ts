@@ -54,6 +54,7 @@ export function lockstepParts(run: RunPlan): readonly ArenaPart[] {
     cell("policy-status", POLICY_STATUS_SLOT_COUNT),
     cell("policy-error", textSlotCount),
     cell("policy-text", textSlotCount),
+    cell("policy-trouble", textSlotCount),
     {
       kind: "ring",
       name: "chunks",

@@ -44,12 +44,14 @@ const answer = new LatestWriter(arena.cell("answer"));
 const status = new LatestWriter(arena.cell("policy-status"));
 const errors = new LatestWriter(arena.cell("policy-error"));
 const texts = new LatestWriter(arena.cell("policy-text"));
+const troubles = new LatestWriter(arena.cell("policy-trouble"));
 const chunks = new RingWriter(arena.ring("chunks"));
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 const chunk = new ChunkView();
 let epoch = -1;
 let told = "";
 let toldText = "";
+let toldTrouble = "";
 
 async function serve(): Promise<void> {
   asks.take();
@@ -91,6 +93,11 @@ function tell(): void {
     toldText = runner.statusText;
     textInto(texts.record, toldText);
     texts.publish();
+  }
+  if (runner.trouble !== toldTrouble) {
+    toldTrouble = runner.trouble;
+    textInto(troubles.record, toldTrouble);
+    troubles.publish();
   }
   answer.record[AnswerSlot.isPromised] = runner.isPending ? 1 : 0;
   answer.record[AnswerSlot.dueTick] = runner.dueTick;

@@ -18,7 +18,7 @@ import { openOnnx } from "./onnx-file.ts";
 import { openRemote } from "./remote-policy.ts";
 import { SlotPictures } from "./slot-pictures.ts";
 import { SystemClock } from "./system-clock.ts";
-import { attach, note, runWhenTold, tellPolicyName } from "./thread.ts";
+import { attach, note, runWhenTold, tellPolicyName, tellTrouble } from "./thread.ts";
 
 /** How long the thread sleeps between looks at the state: half a control period. */
 const POLL_MS = 2;
@@ -46,6 +46,7 @@ const chunk = new ChunkView();
 let epoch = -1;
 let told = "";
 let toldStatus = "";
+let toldTrouble = "";
 
 function publishStatus(): void {
   const { record } = status;
@@ -81,6 +82,10 @@ function cycle(): void {
   if (runner.statusText !== toldStatus) {
     toldStatus = runner.statusText;
     note(`policy ${plan.run.policy}: ${toldStatus}`);
+  }
+  if (runner.trouble !== toldTrouble) {
+    toldTrouble = runner.trouble;
+    tellTrouble(toldTrouble);
   }
 }
 

@@ -16,12 +16,13 @@ export type WorkerMessage =
   | { readonly kind: "ready"; readonly scene: Scene | undefined }
   | { readonly kind: "running"; readonly granted: boolean; readonly refusal: string }
   | { readonly kind: "policy"; readonly name: string }
+  | { readonly kind: "trouble"; readonly text: string }
   | { readonly kind: "note"; readonly text: string };
 
 /** A policy shares its thread's port and may post anything: only messages of ours count. */
 export function isWorkerMessage(message: unknown): message is WorkerMessage {
   if (typeof message !== "object" || message === null || !("kind" in message)) return false;
-  return ["ready", "running", "policy", "note"].includes(String(message.kind));
+  return ["ready", "running", "policy", "trouble", "note"].includes(String(message.kind));
 }
 
 export type Thread = {
@@ -46,6 +47,11 @@ export function attach(): Thread {
 /** Tells a person something that is no fault. Never from the tick. */
 export function note(text: string): void {
   post({ kind: "note", text });
+}
+
+/** Tells main why the policy decides nothing; empty once it decides. Never from the tick. */
+export function tellTrouble(text: string): void {
+  post({ kind: "trouble", text });
 }
 
 /** Tells main the policy's own name, before `runWhenTold` says ready. */

@@ -866,7 +866,8 @@ export declare type HostStatus = Message<"holdfast.policy.v1.HostStatus"> & {
   state: HostStatus_State;
 
   /**
-   * One line for a person.
+   * One line for a person. Of a host that is ready: why its policy decides nothing; empty while it
+   * decides.
    *
    * @generated from field: string text = 2;
    */

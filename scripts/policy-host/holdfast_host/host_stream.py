@@ -97,10 +97,10 @@ class HostStream:
             pass
         self.close()
 
-    def _decided(self, decision: Optional[Decision]) -> None:
+    def _decided(self, decision: Optional[Decision], trouble: str) -> None:
         with self._lock:
             if not self._is_over:
-                self._session.decided(decision, time.monotonic_ns())
+                self._session.decided(decision, trouble, time.monotonic_ns())
                 self._carry_out()
 
     def _carry_out(self) -> None:

@@ -19,6 +19,9 @@ DESCRIBE_COUNT_MAX = 4
 # Messages that wait for a robot to read them. One that reads none for so long is given up.
 UNREAD_COUNT_MAX = 256
 
+# A robot is told what ails its policy as it changes, and no more often: it may fail at every act.
+TROUBLE_NS_MIN = 1_000_000_000
+
 # Text of the other side is cut to this before a person sees it.
 TEXT_CHARACTERS_MAX = 300
 

@@ -22,7 +22,8 @@ from .session import Decision
 
 WARM_UP_EPOCH = 0
 
-Decided = Callable[[Optional[Decision]], None]
+# A decision, or None and why there is none.
+Decided = Callable[[Optional[Decision], str], None]
 
 
 class Listener(Protocol):
@@ -121,7 +122,7 @@ class PolicyThread:
             self._reset_policy(policy, epoch)
         if act is not None:
             observation, decided = act
-            decided(self._decide(policy, observation))
+            decided(*self._decide(policy, observation))
         return True
 
     def _reset_policy(self, policy: Policy, epoch: int) -> None:
@@ -137,9 +138,9 @@ class PolicyThread:
         for _ in range(self._plan.warm_up_count):
             self._decide(policy, message)
 
-    def _decide(self, policy: Policy, message: pb.Observation) -> Optional[Decision]:
+    def _decide(self, policy: Policy, message: pb.Observation) -> tuple[Optional[Decision], str]:
         if message.epoch != self._epoch:
-            return None  # a reset overtook it
+            return None, ""  # a reset overtook it
         started_ns = time.monotonic_ns()
         try:
             rows = rows_of(policy.act(observation_of(message, self.robot)), self._shape)
@@ -150,9 +151,9 @@ class PolicyThread:
         except BaseException as error:
             text = f"act threw: {error_text(error, self._file)}"
         else:
-            return Decision(rows, time.monotonic_ns() - started_ns)
+            return Decision(rows, time.monotonic_ns() - started_ns), ""
         self._trouble(f"{text}; nothing was sent")
-        return None
+        return None, text
 
     def _trouble(self, text: str) -> None:
         is_warm_up = self._state != pb.HostStatus.STATE_READY
@@ -178,5 +179,8 @@ class PolicyThread:
 
 
 def _state_text(state: "pb.HostStatus.State") -> str:
+    """Of a policy that is ready there is nothing to say until it fails."""
+    if state == pb.HostStatus.STATE_READY:
+        return ""
     name: str = pb.HostStatus.State.Name(state)
     return name[len("STATE_") :].lower().replace("_", " ")

@@ -15,8 +15,8 @@ from typing import Optional, Union
 import numpy as np
 
 from .generated import policy_pb2 as pb
-from .handshake import refusal_of_hello
-from .limits import PROTOCOL_VERSION
+from .handshake import printable, refusal_of_hello
+from .limits import PROTOCOL_VERSION, TROUBLE_NS_MIN
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ class HostSession:
         self._epoch = -1
         self._waiting: Optional[tuple[pb.Observation, int]] = None
         self._acting: Optional[tuple[pb.Observation, int]] = None
+        # Why the last act that came to nothing did, and what the edge knows of it.
+        self._trouble = ""
+        self._told_trouble = ""
+        self._trouble_due_ns: Optional[int] = None
         # Observations that a newer one replaced before their turn came, or that were void.
         self.forgotten_count = 0
         # What the edge said of our chunks, by word.
@@ -78,6 +82,7 @@ class HostSession:
         kind = message.WhichOneof("message")
         if kind == "ping":
             self._pong(message.ping, now_ns)
+            self._tell_trouble(now_ns)
         elif kind == "hello":
             self._greet(message.hello)
         elif self._hello is None:
@@ -116,11 +121,15 @@ class HostSession:
     def refuse(self, field: str, expected: str, found: str, remedy: str) -> None:
         self._end(pb.Refusal(field=field, expected=expected, found=found, remedy=remedy))
 
-    def decided(self, decision: Optional[Decision], now_ns: int) -> None:
-        """The act under way has ended: with a decision, or None when the policy made none."""
+    def decided(self, decision: Optional[Decision], trouble: str, now_ns: int) -> None:
+        """The act under way has ended: with a decision, or None when the policy made none, and
+        why."""
         assert self._acting is not None and self._facts is not None, "one decision for one act"
         observation, queue_ns = self._acting
         self._acting = None
+        if decision is not None or trouble != "":
+            self._trouble = printable(trouble)
+        self._tell_trouble(now_ns)
         if observation.epoch == self._epoch and decision is None:
             # Horizon 0 says so: else an edge in lockstep would wait for ever.
             self._send(
@@ -185,6 +194,15 @@ class HostSession:
         self._waiting = None
         self._acting = (observation, now_ns - arrived_ns)
         self._outputs.append(Act(observation))
+
+    def _tell_trouble(self, now_ns: int) -> None:
+        """A status says it, as it changes: a person at the robot does not see this terminal."""
+        is_early = self._trouble_due_ns is not None and now_ns < self._trouble_due_ns
+        if self._trouble == self._told_trouble or is_early:
+            return
+        self._told_trouble = self._trouble
+        self._trouble_due_ns = now_ns + TROUBLE_NS_MIN
+        self.status(self._state, self._trouble)
 
     def _pong(self, ping: pb.Ping, now_ns: int) -> None:
         pong = pb.Pong(

@@ -120,8 +120,12 @@ class PolicyThreadTest(unittest.TestCase):
         self.addCleanup(self.thread.close)
         self.decisions: "queue.Queue[object]" = queue.Queue()
 
+    def _decided(self, decision: object, trouble: str) -> None:
+        self.assertEqual(trouble, "")
+        self.decisions.put(decision)
+
     def test_an_act_that_a_reset_overtook_is_not_decided(self) -> None:
-        self.thread.act(observation(1, epoch=1), self.decisions.put)
+        self.thread.act(observation(1, epoch=1), self._decided)
         self.thread.reset(2)
         self.gate.set()
         self.assertIsNone(self.decisions.get(timeout=HANG_S))
@@ -129,9 +133,9 @@ class PolicyThreadTest(unittest.TestCase):
 
     def test_what_waits_for_a_stream_that_ended_is_forgotten(self) -> None:
         self.thread.reset(9)
-        self.thread.act(observation(1, epoch=9), self.decisions.put)
+        self.thread.act(observation(1, epoch=9), self._decided)
         self.thread.detach()
-        self.thread.act(observation(1, epoch=0), self.decisions.put)  # as warm-up left it
+        self.thread.act(observation(1, epoch=0), self._decided)  # as warm-up left it
         self.gate.set()
         self.assertIsNotNone(self.decisions.get(timeout=HANG_S))
         self.assertEqual(self.calls, ["act 0"])
@@ -139,7 +143,7 @@ class PolicyThreadTest(unittest.TestCase):
     def test_a_reset_that_throws_is_told_and_the_thread_goes_on(self) -> None:
         self.gate.set()
         self.thread.reset(3)
-        self.thread.act(observation(1, epoch=3), self.decisions.put)
+        self.thread.act(observation(1, epoch=3), self._decided)
         self.assertIsNotNone(self.decisions.get(timeout=HANG_S))
         [line] = self.lines
         self.assertIn("arm2: reset threw: SystemExit: no epoch 3", line)

@@ -1,12 +1,13 @@
 """What a session wants done, told what came in and when: no socket, no thread, no clock."""
 
 import unittest
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
 from holdfast_host.facts import facts_of
 from holdfast_host.generated import policy_pb2 as pb
+from holdfast_host.limits import TROUBLE_NS_MIN
 from holdfast_host.policy import Policy
 from holdfast_host.session import Act, Decision, End, HostSession, Open, Output, Reset, Send
 
@@ -40,6 +41,12 @@ def welcomed() -> HostSession:
 def chunk_of(output: Output) -> pb.Chunk:
     assert isinstance(output, Send), output
     return output.message.chunk
+
+
+def status_of(output: Output) -> str:
+    assert isinstance(output, Send), output
+    status = output.message.status
+    return f"{pb.HostStatus.State.Name(status.state)} {status.text}"
 
 
 def refusals(session: HostSession) -> list[str]:
@@ -119,7 +126,7 @@ class SessionTest(unittest.TestCase):
         session = welcomed()
         session.received(edge(observation=observation(7, epoch=2)), 100)
         self.assertEqual(outputs(session), [Reset(2), Act(observation(7, epoch=2))])
-        session.decided(DECISION, 200)
+        session.decided(DECISION, "", 200)
         chunk = pb.Chunk(
             link_session=3,
             observation_id=7,
@@ -140,12 +147,12 @@ class SessionTest(unittest.TestCase):
         for observation_id in (1, 2, 3):
             session.received(edge(observation=observation(observation_id)), 10 * observation_id)
         self.assertEqual(outputs(session), [Reset(1), Act(observation(1))])
-        session.decided(DECISION, 50)
+        session.decided(DECISION, "", 50)
         first, following = outputs(session)
         self.assertEqual(chunk_of(first).observation_id, 1)
         self.assertEqual(following, Act(observation(3)))
         self.assertEqual(session.forgotten_count, 1)
-        session.decided(DECISION, 60)
+        session.decided(DECISION, "", 60)
         [second] = outputs(session)
         self.assertEqual(chunk_of(second).queue_ns, 20)
 
@@ -163,7 +170,7 @@ class SessionTest(unittest.TestCase):
         session.received(edge(observation=observation(1)), 10)
         session.received(edge(observation=observation(2)), 11)
         session.received(edge(reset=pb.Reset(epoch=5)), 12)
-        session.decided(DECISION, 13)
+        session.decided(DECISION, "", 13)
         self.assertEqual(outputs(session), [Reset(1), Act(observation(1)), Reset(5)])
         session.received(edge(observation=observation(3, epoch=4)), 14)
         self.assertEqual(outputs(session), [])
@@ -178,11 +185,51 @@ class SessionTest(unittest.TestCase):
         session.received(edge(observation=observation(1)), 10)
         session.received(edge(observation=observation(2)), 11)
         outputs(session)
-        session.decided(None, 12)
+        session.decided(None, "", 12)
         nothing = pb.Chunk(link_session=3, observation_id=1, epoch=1)
         self.assertEqual(
             outputs(session), [Send(pb.HostMessage(chunk=nothing)), Act(observation(2))]
         )
+
+    def test_why_nothing_is_decided_is_told_before_the_answer_and_until_a_decision(self) -> None:
+        session = welcomed()
+        session.status(pb.HostStatus.STATE_READY, "")
+        told: list[tuple[int, str]] = []
+        ends: list[tuple[Optional[Decision], str]] = [
+            (None, "act threw: no model\x1b"),
+            (None, "act threw: no model\x1b"),
+            (None, ""),
+            (DECISION, ""),
+            (DECISION, ""),
+        ]
+        for index, (decision, trouble) in enumerate(ends):
+            now_ns = index * TROUBLE_NS_MIN
+            session.received(edge(observation=observation(index + 1)), now_ns)
+            outputs(session)
+            session.decided(decision, trouble, now_ns)
+            *before, chunk = outputs(session)
+            self.assertEqual(chunk_of(chunk).observation_id, index + 1)
+            told += [(index, status_of(each)) for each in before]
+        self.assertEqual(told, [(0, "STATE_READY act threw: no model?"), (3, "STATE_READY ")])
+
+    def test_a_trouble_that_is_new_at_every_act_is_told_once_a_second_and_the_last(self) -> None:
+        session = welcomed()
+        session.status(pb.HostStatus.STATE_READY, "")
+        told: list[tuple[int, str]] = []
+        step_ns = TROUBLE_NS_MIN // 10
+        for index in range(25):
+            session.received(edge(observation=observation(index + 1)), index * step_ns)
+            outputs(session)
+            session.decided(None, f"{index} {'x' * 5_000}", index * step_ns)
+            *before, _ = outputs(session)
+            told += [(index, status_of(each)) for each in before]
+        session.received(edge(ping=pb.Ping(ping_id=1)), 25 * step_ns)
+        session.received(edge(ping=pb.Ping(ping_id=2)), 30 * step_ns)
+        statuses = [each for each in outputs(session) if "status" in str(each)]
+        told += [(30, status_of(each)) for each in statuses]
+        self.assertEqual([index for index, _ in told], [0, 10, 20, 30])
+        self.assertEqual({len(text) for _, text in told}, {len("STATE_READY ") + 300})
+        self.assertIn("STATE_READY 24 xx", told[-1][1])
 
     def test_the_edges_refusal_ends_it(self) -> None:
         session = welcomed()
