@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { builtinFiles } from "../profile/builtin.ts";
 import { loadRobot } from "../profile/load.ts";
 import { fakeContext } from "./fixture.ts";
+import { telling } from "./profile-command.ts";
 import { runProgram } from "./program.ts";
 
 async function check(file: string) {
@@ -109,6 +110,22 @@ test.each(unbuildable)(
     expect(err).toMatch(why);
   },
 );
+
+test("what takes long is told, once and only then", async () => {
+  let toldCount = 0;
+  let finish = (): void => undefined;
+  const work = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const tell = (): void => {
+    toldCount += 1;
+    finish();
+  };
+  await telling(Promise.resolve(), tell, 0); // its timer is gone before it could fire
+  expect(toldCount).toBe(0);
+  await telling(work, tell, 0); // ends only when it was told
+  expect(toldCount).toBe(1);
+});
 
 test("a file cannot steer the terminal of who checks it", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "hf-")), "bad.yaml");

@@ -43,10 +43,22 @@ export function addProfileCommand(program: Command, context: CommandContext): vo
 async function checkWorld(loaded: LoadedProfile, { err }: CommandContext): Promise<void> {
   const robot = robotOf(loaded);
   if (robot?.sim === undefined) return;
-  const slow = setTimeout(() => err.write("holdfast: loading physics\n"), PATIENCE_MS);
-  try {
+  const check = async (): Promise<void> => {
     const { checkModel } = await import("../workers/model-blame.ts"); // a task needs no physics
     await checkModel(robot);
+  };
+  await telling(check(), () => err.write("holdfast: loading physics\n"), PATIENCE_MS);
+}
+
+/** Waits for the work; tells once when it takes longer than that. */
+export async function telling(
+  work: Promise<void>,
+  tell: () => void,
+  patienceMs: number,
+): Promise<void> {
+  const slow = setTimeout(tell, patienceMs);
+  try {
+    await work;
   } finally {
     clearTimeout(slow);
   }
