@@ -7,10 +7,8 @@
 
 import { assert } from "../runtime/contracts/assert.ts";
 import type { JointProfile, RateLimits, RobotProfile } from "../runtime/contracts/profile.ts";
+import { jerkRadPerS3Min } from "../runtime/contracts/stop-ramp.ts";
 import { NS_PER_S } from "../runtime/contracts/units.ts";
-
-/** A stop that ramps up for longer is no stop. */
-const RAMP_TICKS_MAX = 1_000;
 
 export class JointLimits {
   readonly jointCount: number;
@@ -70,6 +68,8 @@ function checkJoint(joint: JointProfile, periodS: number): void {
     "a joint stops at least as hard as it moves",
   );
   assert(stop.jerkRadPerS3 >= motion.jerkRadPerS3, "a stop begins at least as hard as a motion");
-  const rampS = Math.sqrt((2 * velocityRadPerSMax) / motion.jerkRadPerS3);
-  assert(rampS <= RAMP_TICKS_MAX * periodS, "a stop ramps up within a bounded number of ticks");
+  assert(
+    motion.jerkRadPerS3 >= jerkRadPerS3Min(joint, periodS),
+    "a stop ramps up within a bounded number of ticks",
+  );
 }

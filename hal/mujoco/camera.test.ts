@@ -9,7 +9,7 @@ import { loadEngine } from "./engine.ts";
 import type { Mujoco } from "./engine.ts";
 import type { MujocoModelError } from "./model-error.ts";
 import { NO_SHAPE, RayGrid } from "./ray-grid.ts";
-import { FrameSlot, frameSlotCount, SceneSource } from "./scene.ts";
+import { FrameSlot, frameSlotCount, SceneSource, SHAPE_COUNT_MAX } from "./scene.ts";
 import type { GoalMarker } from "./scene.ts";
 import { MujocoWorld } from "./world.ts";
 
@@ -209,16 +209,20 @@ test("a goal is seen and is no part of the world", () => {
   world.delete();
 });
 
-test("an unknown camera and a shape that cannot be drawn are refused by name", () => {
+test("an unknown camera, a shape of no known kind and a crowd of them are refused by name", () => {
   const world = build("so101", so101Xml);
   const mesh = '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset><worldbody>';
   const withMesh = shapesXml
     .replace("<worldbody>", mesh)
     .replace('<body name="tool"/>', '<body name="tool"/><geom type="mesh" mesh="m"/>');
   const meshWorld = build("shapes", withMesh);
+  const geom = '<geom type="sphere" size="0.01"/>';
+  const crowd = shapesXml.replace("<worldbody>", `<worldbody>${geom.repeat(SHAPE_COUNT_MAX)}`);
+  const crowdWorld = build("shapes", crowd);
   const codes = [
     [world, "side"],
     [meshWorld, "scene"],
+    [crowdWorld, "scene"],
   ].map(([from, name]) => {
     try {
       return new SceneSource(from as MujocoWorld, name as string, undefined);
@@ -228,5 +232,6 @@ test("an unknown camera and a shape that cannot be drawn are refused by name", (
   });
   world.delete();
   meshWorld.delete();
-  expect(codes).toEqual(["camera_missing", "shape_kind"]);
+  crowdWorld.delete();
+  expect(codes).toEqual(["camera_missing", "shape_kind", "shape_count"]);
 });

@@ -9,6 +9,7 @@ export type MujocoModelErrorCode =
   | "body_missing"
   | "camera_missing"
   | "shape_kind"
+  | "shape_count"
   | "object_name"
   | "parameter";
 

@@ -41,6 +41,8 @@ export type Scene = {
  * each shape. Matrices are row-major; a camera looks along its −z, with y up. */
 export const FrameSlot = { timeNs: 0, cameraPosition: 1, cameraMatrix: 4, shapes: 13 } as const;
 export const SHAPE_SLOTS = 12;
+/** Shapes a scene may have: an arm has under thirty, and a table of things as many. */
+export const SHAPE_COUNT_MAX = 96;
 export const frameSlotCount = (scene: Scene): number =>
   FrameSlot.shapes + SHAPE_SLOTS * scene.kinds.length;
 
@@ -122,6 +124,11 @@ function shapesOf(
   geoms: Int32Array,
   modelPath: string,
 ): Pick<Scene, "kinds" | "sizes" | "colours"> {
+  if (geoms.length > SHAPE_COUNT_MAX) {
+    const expected = `at most ${SHAPE_COUNT_MAX}`;
+    const found = `${geoms.length}`;
+    throw new MujocoModelError("shape_count", modelPath, "shapes to draw", expected, found);
+  }
   const type: Int32Array = model.geom_type;
   const size: Float64Array = model.geom_size;
   const rgba: Float32Array = model.geom_rgba;

@@ -5,6 +5,7 @@
 // Text from files and other processes passes through `printable`: it cannot steer a terminal.
 
 import type { WriteStream } from "node:tty";
+import { STEERING } from "../contracts/steering-text.ts";
 
 /** Where a command writes. */
 export interface TextOut {
@@ -63,9 +64,6 @@ export class StreamOut implements TextOut {
     return !this.#isGone;
   }
 }
-
-// What may steer a terminal or reorder what it shows: controls, line ends, changes of direction.
-const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
 /** The text on one line, without anything that steers, and cut when it is long. */
 export function printable(text: string): string {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { builtinFiles } from "../profile/builtin.ts";
 import { loadRobot } from "../profile/load.ts";
 import { fakeContext } from "./fixture.ts";
+import { telling } from "./profile-command.ts";
 import { runProgram } from "./program.ts";
 
 async function check(file: string) {
@@ -68,6 +69,77 @@ test("a bad file is told with every place, and exit code 2", async () => {
     expect(line).toMatch(/^\/\S+\/bad\.yaml:\d+:\d+: .*expected .*, found /);
   expect(err).toContain(`bad.yaml:${lineOf(bad, "control_hz")}:`);
   expect(err).toContain(`bad.yaml:${lineOf(bad, "efort_nm_max")}:`);
+});
+
+const so101 = builtinFiles.get("profiles/so101.yaml")!;
+const arm = builtinFiles.get("profiles/models/so101.xml")!;
+
+/** A copy of the arm with another model beside it. */
+function armWith(model: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "hf-"));
+  writeFileSync(join(folder, "mine.xml"), model);
+  const file = join(folder, "arm.yaml");
+  writeFileSync(file, so101.replace("models/so101.xml", "mine.xml"));
+  return file;
+}
+
+// What the arm's model is changed to, and what must be said of it.
+const unbuildable: readonly (readonly [string, string, string, RegExp])[] = [
+  [
+    "<worldbody>",
+    '<asset><mesh name="m" file="m.stl"/></asset><worldbody>',
+    "expected a valid MJCF model, found",
+    /m\.stl.* in \S+mine\.xml\n$/,
+  ],
+  ["</worldbody>", "</worldbod>", "expected a valid MJCF model, found", /XML/],
+  ["</mujoco>", "", "expected an MJCF model in one file, found", /no <\/mujoco> at the end/],
+  ["<worldbody>", '<include file="x.xml"/><worldbody>', "expected an MJCF model in", /<include>/],
+  ['name="tool"', 'name="tol"', 'expected the tool frame for body "tool"', /no such body/],
+];
+
+test.each(unbuildable)(
+  "a model that cannot be built: %s to %s",
+  async (from, to, expected, why) => {
+    expect(arm).toContain(from);
+    const file = armWith(arm.replace(from, () => to));
+    const { exitCode, out, err } = await check(file);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: "" });
+    expect(err).toStartWith(
+      `holdfast: ${file}:${lineOf(so101, "model: models/")}:10: sim.model: ${expected}`,
+    );
+    expect(err).toMatch(why);
+  },
+);
+
+test("what takes long is told, once and only then", async () => {
+  let toldCount = 0;
+  let finish = (): void => undefined;
+  const work = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const tell = (): void => {
+    toldCount += 1;
+    finish();
+  };
+  await telling(Promise.resolve(), tell, 0); // its timer is gone before it could fire
+  expect(toldCount).toBe(0);
+  await telling(work, tell, 0); // ends only when it was told
+  expect(toldCount).toBe(1);
+});
+
+test("a file cannot steer the terminal of who checks it", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "hf-")), "bad.yaml");
+  const good = builtinFiles.get("profiles/document-one.yaml")!;
+  const steering = 'description: "\\e[2J\\e]0;owned\\a"\n"\\nforged:1:1": 1';
+  writeFileSync(
+    file,
+    good.replace(/^description: .*$/m, () => steering),
+  );
+  const { exitCode, out, err } = await check(file);
+  expect({ exitCode, out }).toEqual({ exitCode: 2, out: "" });
+  const lines = err.trimEnd().split("\n");
+  expect(lines.length).toBe(3);
+  for (const line of lines) expect(line).toMatch(/^[ -~]+$/);
 });
 
 const lineOf = (text: string, word: string): number =>

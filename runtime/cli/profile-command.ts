@@ -1,5 +1,6 @@
 // holdfast profile check: loads one profile as a run would and shows what was understood, in a
-// table of joints with their units. A bad file is refused with every problem and its place.
+// table of joints with their units. A bad file is refused with every problem and its place. A model
+// is built once, since a text that names every joint may still be none.
 
 import type { Command } from "commander";
 import type { OnnxMapping } from "../contracts/onnx.ts";
@@ -9,6 +10,9 @@ import { loadProfile } from "../profile/load.ts";
 import type { LoadedProfile } from "../profile/load.ts";
 import type { CommandContext } from "./command-context.ts";
 import { ExitCode } from "./usage.ts";
+
+/** How long the physics may load before a person is told what is waited for. */
+const PATIENCE_MS = 2_000;
 
 const HELP = `
 Examples:
@@ -27,10 +31,42 @@ export function addProfileCommand(program: Command, context: CommandContext): vo
     .description("Checks one profile and shows what was understood.")
     .argument("<FILE>", "a path with a slash or .yaml, or a built-in name")
     .addHelpText("after", HELP)
-    .action((file: string) => {
-      context.out.write(`${formatProfile(loadProfile(file))}\n`);
+    .action(async (file: string) => {
+      const loaded = loadProfile(file);
+      await checkWorld(loaded, context);
+      context.out.write(`${formatProfile(loaded)}\n`);
       context.exitWith(ExitCode.Done);
     });
+}
+
+/** Only the physics knows whether it can build a model. */
+async function checkWorld(loaded: LoadedProfile, { err }: CommandContext): Promise<void> {
+  const robot = robotOf(loaded);
+  if (robot?.sim === undefined) return;
+  const check = async (): Promise<void> => {
+    const { checkModel } = await import("../workers/model-blame.ts"); // a task needs no physics
+    await checkModel(robot);
+  };
+  await telling(check(), () => err.write("holdfast: loading physics\n"), PATIENCE_MS);
+}
+
+/** Waits for the work; tells once when it takes longer than that. */
+export async function telling(
+  work: Promise<void>,
+  tell: () => void,
+  patienceMs: number,
+): Promise<void> {
+  const slow = setTimeout(tell, patienceMs);
+  try {
+    await work;
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+function robotOf(loaded: LoadedProfile): RobotProfile | undefined {
+  if (loaded.kind === "deployment") return loaded.deployment.robot;
+  return loaded.kind === "robot" ? loaded.robot : undefined;
 }
 
 /** What a profile says, for a person. */

@@ -8,6 +8,7 @@ import { frameSlotCount, SceneSource } from "../../hal/mujoco/scene.ts";
 import { SimBackend } from "../../hal/sim-backend.ts";
 import { loadDeployment, loadTask } from "../profile/load.ts";
 import { requireFit } from "../profile/task-rules.ts";
+import { blamingModel } from "../workers/model-blame.ts";
 import { UsageError } from "./usage.ts";
 import type { PictureSize } from "./usage.ts";
 
@@ -29,12 +30,14 @@ export async function drawSnapshot(
     throw new UsageError("PROFILE", "a robot with a simulated camera", `${robot.name} without one`);
   }
   const sources = [...robot.sources, ...task.sources];
-  const body = new SimBackend({ engine: await loadEngine(), robot, task, sources });
+  const engine = await loadEngine();
+  const parts = { engine, robot, task, sources };
+  const body = await blamingModel(robot, () => new SimBackend(parts));
   try {
     body.reset(seed);
     const goal =
       task.kind === "none" ? undefined : { centreM: task.goalM, radiusM: task.goalRadiusM };
-    const source = new SceneSource(body.world, camera.id, goal);
+    const source = await blamingModel(robot, () => new SceneSource(body.world, camera.id, goal));
     const frame = new Float64Array(frameSlotCount(source.scene));
     source.frameInto(frame);
     const renderer = new CameraRenderer(source.scene, { ...size, raysPerPixelSide: 2 });

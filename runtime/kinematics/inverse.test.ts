@@ -2,6 +2,7 @@
 // what it cannot reach it names and leaves alone; joint limits hold always.
 
 import { expect, test } from "bun:test";
+import { WIDTH_MAX } from "../contracts/action.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { FULL_POSE, InverseResult, InverseSolver, POSITION_ONLY } from "./inverse.ts";
 import type { InverseOptions } from "./inverse.ts";
@@ -191,4 +192,19 @@ test("the SO-101 grasps straight down everywhere the cube may lie, and over the 
     return solver.solveInto(new Float64Array(6), target, down);
   });
   expect(results).toEqual(places.map(() => InverseResult.Ok));
+});
+
+test("a robot of as many joints as there may be, one carrying the next, is solved too", () => {
+  const robot = loadRobot("ur5e");
+  const joints = Array.from({ length: WIDTH_MAX }, (_, index) => ({
+    ...robot.joints[index % robot.joints.length]!,
+    name: `joint-${index}`,
+    ...(index > 0 && { parent: `joint-${index - 1}` }),
+  }));
+  const toolParent = joints.at(-1)!.name;
+  const solver = new InverseSolver({ ...robot, joints, toolParent });
+  const position = Float64Array.from(joints, (joint) => joint.homeRad);
+  const target = new Float64Array(7);
+  solver.chain.forwardInto(target, position);
+  expect(solver.solveInto(position, target, FULL_POSE)).toBe(InverseResult.Ok);
 });

@@ -53,7 +53,8 @@ const STEP_RAD_MAX = 0.6;
 // Iterations without 1 % less error before an attempt counts as stuck.
 const STALL_COUNT_MAX = 12;
 // Bases of the van der Corput sequences that spread the starts, one per joint of the path.
-const SPREAD_BASES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+// A robot has 16 at most, and all of them may carry the tool.
+const SPREAD_BASES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53];
 
 export class InverseSolver {
   readonly chain: Chain;

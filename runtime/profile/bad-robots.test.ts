@@ -95,6 +95,29 @@ const badRows: readonly BadRow[] = [
      "motion.acceleration_rad_per_s2 (15), found 14"],
   ["jerk_rad_per_s3: 3000", "jerk_rad_per_s3: 599", "599",
    "joints[0].stop.jerk_rad_per_s3: expected at least motion.jerk_rad_per_s3 (600), found 599"],
+  ["jerk_rad_per_s3: 600 ", "jerk_rad_per_s3: 0.1 ",
+   "0.1 }\n    stop: { acceleration_rad_per_s2: 30",
+   "joints[0].motion.jerk_rad_per_s3: expected at least 0.24, so that a stop from 3 rad/s ramps " +
+     "up within 1000 control periods, found 0.1"],
+  ["velocity_rad_per_s_max: 4", "velocity_rad_per_s_max: 1e9", "601 }",
+   "joints[1].motion.jerk_rad_per_s3: expected at least 80000000, so that a stop from " +
+     "1000000000 rad/s ramps up within 1000 control periods, found 601"],
+  ["park_ms: 4321", "park_ms: 1e-300", "1e-300",
+   "park_ms: expected a whole number of nanoseconds, found 1e-300"],
+  ["park_ms: 4321", "park_ms: 4321.0000004", "4321.0000004",
+   "park_ms: expected a whole number of nanoseconds, found 4321.0000004"],
+  ["description: Two joints", 'description: "\\e[2J\\e]0;owned\\a"', '"\\e[2J',
+   "description: expected text on one line, without control characters, " +
+     'found "\\u001b[2J\\u001b]0;owned\\u0007"'],
+  ["description: Two joints", "description: |\n  Two\n  joints", "|\n  Two",
+   "description: expected text on one line, without control characters, " +
+     'found "Two\\njoints\\n"'],
+  ["description: Two joints", 'description: "\\x9b2J \\u202e"', '"\\x9b',
+   "description: expected text on one line, without control characters, " +
+     'found "\\u009b2J \\u202e"'],
+  ["gripper: second", '"\\e[2J": second', '"\\e[2J"',
+   "\\u001b[2J: expected text on one line, without control characters, " +
+     'found "\\u001b[2J"'],
   ["jerk_rad_per_s3: 600 ", "jerk_rad_per_s3: 0 ", "0 }\n    stop: { acceleration_rad_per_s2: 30",
    "joints[0].motion.jerk_rad_per_s3: expected a number above 0, found 0"],
   ["effort_nm_max: 2.9", "effort_nm_max: 0", "0\n    lead_ms: 60",
@@ -271,12 +294,61 @@ test("a model without one of the joints is refused at that joint's name", () => 
   expect(problemsOf(load)).toEqual([problem]);
 });
 
+// biome-ignore format: one mistake per line
+const lonely: readonly (readonly [string, string, string])[] = [
+  ["control_hz: 200", "control_hz: 0", "control_hz: expected a number above 0, found 0"],
+  ["control_hz: 200", "control_hz: -5", "control_hz: expected a number above 0, found -5"],
+  ["{ hz: 20, ", "{ hz: 0, ", "policy.hz: expected a number above 0, found 0"],
+  ["dt_ms: 20", "dt_ms: -1", "policy.dt_ms: expected a number above 0, found -1"],
+];
+
+test.each(lonely)(
+  "nothing follows from a number that is noted already: %#",
+  (from, to, message) => {
+    const problems = problemsOf(() => loadRobot("robots/two.yaml", read(edit(GOOD, from, to))));
+    expect(
+      problems.map(
+        ({ field, expected, found }) => `${field}: expected ${expected}, found ${found}`,
+      ),
+    ).toEqual([message]);
+  },
+);
+
+// biome-ignore format: one model per line
+const noModels: readonly (readonly [string, string])[] = [
+  ["", "nothing"],
+  ["<!-- <mujoco></mujoco> -->", "nothing"],
+  ["a picture", "no element <mujoco>"],
+  ["<robot name='urdf'></robot>", "no element <mujoco>"],
+  [MODEL.slice(0, MODEL.indexOf("<joint")), "no </mujoco> at the end"],
+  [MODEL.replace("<joint", "<include file='rest.xml'/><joint"), "an <include>"],
+];
+
+test.each(noModels)(
+  "what is no model at all is one problem, not one per joint: %#",
+  (model, why) => {
+    const load = () => loadRobot("robots/two.yaml", read(GOOD, "robots/two.yaml", model));
+    expect(problemsOf(load)).toEqual([
+      {
+        file: "robots/two.yaml",
+        ...placeOf(GOOD, "two.xml"),
+        field: "sim.model",
+        expected: "an MJCF model in one file",
+        found: `${why}, in two.xml`,
+      },
+    ]);
+  },
+);
+
 // biome-ignore format: one broken file per line
 const brokenFiles: readonly (readonly [string, string, string])[] = [
   ["a: [1", "broken.yaml:1:6", "a syntax error"],
   ["a: 1\n\tb: 2", "broken.yaml:2:1", "a syntax error"],
-  ["kind: robot\n---\nkind: robot", "broken.yaml:2:1", "a syntax error"],
+  ["kind: robot\n---\nkind: robot", "broken.yaml:2:1", "one YAML document in the file"],
   ["%YAML 1.1\n---\nkind: robot", "broken.yaml:1:1", "no %YAML directive"],
+  ["# one\n%TAG ! tag:x,2000:\n---\nkind: robot", "broken.yaml:2:1", "no %TAG directive"],
+  ["%FOO bar\n---\nkind: robot", "broken.yaml:1:1", "no %FOO directive"],
+  ["%FOO bar\n---\n", "broken.yaml:1:1", "no %FOO directive"],
   ["", "broken.yaml:1:1: kind", "found nothing"],
   ["- kind: robot", "broken.yaml:1:1: kind", "found nothing"],
   ["a: &a [x]\nb: [*a, *a]", "broken.yaml:2:5: b[0]", "found an alias"],

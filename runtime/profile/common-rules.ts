@@ -13,9 +13,11 @@ export const UNIT_TOLERANCE = 1e-3;
 export function checkDurations(tree: Tree): void {
   for (const pointer of tree.pointers) {
     if (!pointer.endsWith("_ms") && !pointer.endsWith("_ms_max")) continue;
-    const ns = tree.number(pointer) * NS_PER_MS;
-    if (Number.isNaN(ns)) continue;
-    const isWhole = Math.abs(ns - Math.round(ns)) <= 1e-3 && Math.abs(ns) < 2 ** 53;
+    const ms = tree.number(pointer);
+    if (Number.isNaN(ms)) continue;
+    const ns = Math.round(ms * NS_PER_MS);
+    // The decimal that a person wrote for so many ns, to the bit.
+    const isWhole = Number.isSafeInteger(ns) && ns / NS_PER_MS === ms;
     if (!isWhole) tree.report(pointer, "a whole number of nanoseconds");
   }
 }

@@ -6,7 +6,9 @@ import { compileModel } from "../../hal/mujoco/compile-model.ts";
 import type { WorldOptions } from "../../hal/mujoco/compile-model.ts";
 import type { Mujoco } from "../../hal/mujoco/engine.ts";
 import { MujocoModelError } from "../../hal/mujoco/model-error.ts";
+import { JointLimits } from "../../safety/limits.ts";
 import { DT_NS_MAX, HORIZON_MAX, jointSchema, WIDTH_MAX } from "../contracts/action.ts";
+import { jerkRadPerS3Min } from "../contracts/stop-ramp.ts";
 import { duration, milliseconds, NS_PER_MS } from "../contracts/units.ts";
 import { ActionAdapter } from "../policy/adapter.ts";
 import { ChunkWriter } from "../policy/context.ts";
@@ -72,6 +74,22 @@ test.each(bounds)("the simulation takes %s to its bounds and no further", (_name
   if (minimum === undefined) return;
   const below = minimum === 0 ? -1e-9 : minimum * 0.999_9;
   expect([isTaken(change(minimum)), isTaken(change(below))]).toEqual([true, false]);
+});
+
+test.each([200, 62.5, 1])("the gate takes the lowest jerk that a file may have at %d Hz", (hz) => {
+  const periodNs = duration(1e9 / hz);
+  const joint = { ...robot.joints[0]!, velocityRadPerSMax: 3.3 };
+  const isTakenWith = (jerkRadPerS3: number): boolean => {
+    const motion = { ...joint.motion, jerkRadPerS3 };
+    const joints = [{ ...joint, motion, stop: { ...joint.stop, jerkRadPerS3: 1e6 } }];
+    try {
+      return new JointLimits({ ...robot, controlHz: hz, periodNs, joints }).jointCount === 1;
+    } catch {
+      return false;
+    }
+  };
+  const min = jerkRadPerS3Min(joint, 1 / hz);
+  expect([isTakenWith(min), isTakenWith(min * (1 - 1e-12))]).toEqual([true, false]);
 });
 
 test("a chunk has room for the longest horizon and no more", () => {

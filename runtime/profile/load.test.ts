@@ -237,17 +237,44 @@ task: pickplace
     ).map(({ file, line, field }) => `${file}:${line}: ${field}`);
   const own = ["6: actuators", "7: payload", "8: payload_kg", "9: task"];
   expect(problems(GOOD)).toEqual(own.map((each) => `sites/mine.yaml:${each}`));
-  // What only a whole robot can tell waits for one.
   expect(problems(GOOD.replace("\ncontrol_hz", "\ncontrol_herz"))).toEqual([
+    ...own.map((each) => `sites/mine.yaml:${each}`),
+    expect.stringMatching(/^robots\/two\.yaml:\d+: control_herz$/),
+  ]);
+  // A misspelt section says nothing of what a deployment may choose, and a file of no sense less.
+  expect(problems(GOOD.replace("\nsim:", "\nsmi:"))).toEqual([
     "sites/mine.yaml:7: payload",
     "sites/mine.yaml:9: task",
-    expect.stringMatching(/^robots\/two\.yaml:\d+: control_herz$/),
+    expect.stringMatching(/^robots\/two\.yaml:\d+: smi$/),
   ]);
   expect(problems(`${GOOD}x: [`)).toEqual([
     "sites/mine.yaml:7: payload",
     "sites/mine.yaml:9: task",
     expect.stringMatching(/^robots\/two\.yaml:\d+: $/),
   ]);
+});
+
+test("a choice that no built-in robot has is told beside a robot that is none", () => {
+  const text = `kind: deployment
+schema_version: 1
+name: mine
+description: Mine
+robot: so102
+actuators: srvo
+payload_kg: 90
+task: foo
+`;
+  const said = (from: string, to: string) =>
+    problemsOf(() => loadDeployment("mine.yaml", () => text.replace(from, to))).map(
+      ({ field, expected }) => [field, expected],
+    );
+  expect(said("", "")).toEqual([
+    ["robot", expect.stringMatching(/did you mean "so101"\?\), or a path$/)],
+    ["actuators", 'one of stiff, servo (did you mean "servo"?)'],
+    ["payload_kg", expect.stringMatching(/^at most payload_kg_max of so101 or ur5e \(\d/)],
+    ["task", "one of none, reach, reach_far, pick_place"],
+  ]);
+  expect(said("srvo", "servo").map(([field]) => field)).toEqual(["robot", "payload_kg", "task"]);
 });
 
 test("a model that is a folder is blamed on the line that names it", () => {

@@ -16,6 +16,7 @@ import type { ReadText, Source } from "./files.ts";
 import { buildOnnx, checkOnnx } from "./onnx-rules.ts";
 import { buildOpenpi, checkOpenpi } from "./openpi-rules.ts";
 import { oneOf, ProfileError } from "./problem.ts";
+import type { ProfileProblem } from "./problem.ts";
 import { checkModel, checkRobot } from "./robot-rules.ts";
 import { checkSchema, profileKinds } from "./schema-check.ts";
 import type { ProfileKind } from "./schema-check.ts";
@@ -81,10 +82,11 @@ export function fieldError(
   { path }: { readonly path: string },
   pointer: string,
   expected: string,
+  found?: string,
   readText: ReadText = readDisk,
 ): ProfileError {
   const tree = new Tree(path, builtinFiles.get(path) ?? readText(path) ?? "");
-  tree.report(pointer, expected);
+  tree.report(pointer, expected, found);
   return tree.error();
 }
 
@@ -157,11 +159,11 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
   checkSchema(tree, "deployment");
   checkDurations(tree);
   checkTaskName(tree, "/task");
-  const base = robotOf(tree, readText);
-  if (base !== undefined) {
-    checkChoice(tree, base);
-    checkOpenpi(tree, base.robot);
-  }
+  const { base, trees, problems } = robotOf(tree, readText);
+  checkChoice(tree, trees, base !== undefined);
+  if (base !== undefined) checkOpenpi(tree, base.robot);
+  // The robot's file is another one, and a person mends both.
+  if (problems.length > 0) throw new ProfileError([...tree.error().problems, ...problems]);
   tree.throwProblems();
   assert(base !== undefined, "a deployment without problems has its robot");
   const choice = buildDeployment(tree);
@@ -182,52 +184,71 @@ function deploymentFrom(tree: Tree, readText: ReadText): DeploymentProfile {
 
 type Base = { readonly robot: RobotProfile; readonly tree: Tree };
 
-/** The robot of a deployment; undefined when the line that names it is noted as wrong. */
-function robotOf(tree: Tree, readText: ReadText): Base | undefined {
+type Asked = {
+  /** Absent where anything is wrong with it. */
+  readonly base?: Base;
+  /** Its file as far as it can be read; those that may be meant where its name is wrong. */
+  readonly trees: readonly Tree[];
+  /** Those of its own file. */
+  readonly problems: readonly ProfileProblem[];
+};
+
+/** The robot that a deployment asks for. Notes it when the line that names it is wrong. */
+function robotOf(tree: Tree, readText: ReadText): Asked {
   const named = tree.text("/robot");
-  if (named === "") return undefined; // the schema asks for it
+  if (named === "") return { trees: [], problems: [] }; // the schema asks for it
   if (!isPath(named) && !plainRobotNames.includes(named)) {
     tree.report("/robot", `${oneOf(plainRobotNames, named)}, or a path`);
-    return undefined;
+    return { trees: plainRobotTrees(), problems: [] };
   }
+  const trees: Tree[] = [];
   try {
-    const path = isPath(named) ? beside(tree.file, named) : named;
-    const robotTree = treeOfRobot(tree, path, readText);
-    if (robotTree === undefined) return undefined;
+    const source = sourceOfRobot(tree, isPath(named) ? beside(tree.file, named) : named, readText);
+    if (source === undefined) return { trees, problems: [] };
+    const robotTree = new Tree(source.path, source.text);
+    trees.push(robotTree);
     kindOf(robotTree, ["robot"]);
-    return robotFrom(robotTree, readText);
+    return { base: robotFrom(robotTree, readText), trees, problems: [] };
   } catch (error) {
-    // Another file, and a person mends both.
     if (!(error instanceof ProfileError)) throw error;
-    throw new ProfileError([...tree.error().problems, ...error.problems]);
+    return { trees, problems: error.problems };
   }
 }
 
-function treeOfRobot(tree: Tree, robotPath: string, readText: ReadText): Tree | undefined {
+function sourceOfRobot(tree: Tree, path: string, readText: ReadText): Source | undefined {
   try {
-    const source = findProfile(robotPath, robotNames, ["profiles"], readText);
-    return new Tree(source.path, source.text);
+    return findProfile(path, robotNames, ["profiles"], readText);
   } catch (error) {
-    reportUnread(tree, "/robot", robotPath, error);
+    reportUnread(tree, "/robot", path, error);
     return undefined;
   }
 }
 
-/** Notes what a deployment chooses and its robot has not. */
-function checkChoice(tree: Tree, { robot, tree: robotTree }: Base): void {
-  const actuators = tree.text("/actuators");
-  const { sim } = robot;
-  if (sim === undefined) {
-    const why = `nothing for ${robot.name}, which has no simulation`;
+function plainRobotTrees(): readonly Tree[] {
+  return plainRobotNames.map((name) => {
+    const { path, text } = findProfile(name, robotNames, ["profiles"], readDisk);
+    return new Tree(path, text);
+  });
+}
+
+/** Notes what a deployment chooses and none of these robots has; a file may be wrong elsewhere. */
+function checkChoice(tree: Tree, robots: readonly Tree[], isWhole: boolean): void {
+  const simulated = robots.filter((robot) => robot.has("/sim"));
+  const names = (simulated.length > 0 ? simulated : robots).map((robot) => robot.text("/name"));
+  if (simulated.length === 0 && isWhole) {
+    const why = `nothing for ${names.join(", ")}, which has no simulation`;
     for (const key of ["/actuators", "/payload_kg"]) if (tree.has(key)) tree.report(key, why);
-    return;
   }
-  const presets = robotTree.each("/sim/actuators").map((at) => robotTree.text(`${at}/name`));
-  if (actuators !== "" && !presets.includes(actuators)) {
-    tree.report("/actuators", oneOf(presets, actuators));
+  const presets = simulated.flatMap((robot) =>
+    robot.each("/sim/actuators").map((at) => robot.text(`${at}/name`)),
+  );
+  const actuators = tree.text("/actuators");
+  if (actuators !== "" && presets.length > 0 && !presets.includes(actuators)) {
+    tree.report("/actuators", oneOf([...new Set(presets)], actuators));
   }
-  if (tree.number("/payload_kg") > sim.payloadKgMax) {
-    tree.report("/payload_kg", `at most payload_kg_max of ${robot.name} (${sim.payloadKgMax})`);
+  const kgMax = Math.max(...simulated.map((robot) => robot.number("/sim/payload_kg_max")));
+  if (simulated.length > 0 && tree.number("/payload_kg") > kgMax) {
+    tree.report("/payload_kg", `at most payload_kg_max of ${names.join(" or ")} (${kgMax})`);
   }
 }
 

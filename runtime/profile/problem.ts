@@ -1,6 +1,8 @@
 // What is wrong with a profile: one problem per place, all problems of a file in one error. The
 // message has a line per problem that an editor can jump to; the facts are fields beside it.
 
+import { STEERING } from "../contracts/steering-text.ts";
+
 export type ProfileProblem = {
   readonly file: string;
   /** Counted from one; zero when the problem is with the whole file. */
@@ -26,10 +28,15 @@ export class ProfileError extends Error {
     const lines = problems.slice(0, SHOWN_COUNT_MAX).map(describe);
     const restCount = problems.length - lines.length;
     if (restCount > 0) lines.push(`and ${restCount} more problems`);
-    super(lines.join("\n"));
+    // What a file says may not steer the terminal of whoever reads why it was refused.
+    super(lines.map((line) => line.replace(STEERING, codesOf)).join("\n"));
     this.problems = problems;
   }
 }
+
+/** Written out, such as `\u001b`. */
+const codesOf = (run: string): string =>
+  Array.from(run, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 
 /** The error of a file that cannot even be looked into. */
 export function fileError(file: string, expected: string, found: string): ProfileError {

@@ -1,6 +1,7 @@
 // What must hold in a robot profile beyond its schema: limits in order, names that exist, every
 // joint read exactly once, times that fit the control grid, a model that knows the joints.
 
+import { jerkRadPerS3Min, RAMP_TICKS_MAX } from "../contracts/stop-ramp.ts";
 import { NS_PER_MS, NS_PER_S } from "../contracts/units.ts";
 import {
   checkAbove,
@@ -50,6 +51,20 @@ function checkJoints(tree: Tree): string[] {
     names.push(tree.text(`${joint}/name`));
   }
   return names;
+}
+
+/** Once the control rate is judged: a stop from full speed may not take forever to begin. */
+function checkRamps(tree: Tree): void {
+  // As the gate has it, to the bit.
+  const periodS = NS_PER_S / tree.number("/control_hz") / NS_PER_S;
+  for (const joint of tree.each("/joints")) {
+    const velocityRadPerSMax = tree.number(`${joint}/velocity_rad_per_s_max`);
+    const jerk = `${joint}/motion/jerk_rad_per_s3`;
+    const min = jerkRadPerS3Min({ velocityRadPerSMax }, periodS);
+    if (!(tree.number(jerk) < min)) continue;
+    const why = `so that a stop from ${velocityRadPerSMax} rad/s ramps up`;
+    tree.report(jerk, `at least ${min}, ${why} within ${RAMP_TICKS_MAX} control periods`);
+  }
 }
 
 /** An action brings what it needs, and what no action needs is not there. */
@@ -138,12 +153,12 @@ function checkSources(tree: Tree, joints: readonly string[]): void {
 }
 
 function checkTimes(tree: Tree): void {
-  const controlHz = tree.number("/control_hz");
-  const periodNs = NS_PER_S / controlHz;
-  if (controlHz > 0 && !Number.isInteger(periodNs)) {
+  if (!Number.isInteger(NS_PER_S / tree.number("/control_hz")) && tree.number("/control_hz") > 0) {
     tree.report("/control_hz", "a rate whose period is whole nanoseconds");
   }
-  const periodMs = periodNs / NS_PER_MS;
+  checkRamps(tree);
+  const controlHz = tree.number("/control_hz");
+  const periodMs = NS_PER_S / controlHz / NS_PER_MS;
   checkTick(tree, "/policy/dt_ms", periodMs);
   for (const joint of tree.each("/joints")) checkTick(tree, `${joint}/lead_ms`, periodMs);
   const policyHz = tree.number("/policy/hz");
@@ -205,6 +220,11 @@ function checkSim(tree: Tree, joints: readonly string[]): void {
 /** Notes what the profile names and its MJCF text has not: a joint or a camera. */
 export function checkModel(tree: Tree, modelXml: string): void {
   const plain = modelXml.replaceAll(/<!--[\s\S]*?-->/g, "");
+  const why = whyNoModel(plain);
+  if (why !== undefined) {
+    tree.report("/sim/model", "an MJCF model in one file", `${why}, in ${tree.text("/sim/model")}`);
+    return;
+  }
   const joints = namesOf(plain, "joint");
   for (const joint of tree.each("/joints")) {
     const name = tree.text(`${joint}/name`);
@@ -216,6 +236,15 @@ export function checkModel(tree: Tree, modelXml: string): void {
   if (camera !== "" && !namesOf(plain, "camera").has(camera)) {
     tree.report("/sim/camera/id", "a camera of the model", `${show(camera)}, which it has not`);
   }
+}
+
+/** What keeps a text from having any names at all: one problem, not one per joint. */
+function whyNoModel(xml: string): string | undefined {
+  if (xml.trim() === "") return "nothing";
+  if (!/<mujoco[\s/>]/.test(xml)) return "no element <mujoco>";
+  if (!/<\/mujoco\s*>\s*$/.test(xml)) return "no </mujoco> at the end";
+  if (/<include[\s/>]/.test(xml)) return "an <include>";
+  return undefined;
 }
 
 function namesOf(xml: string, element: string): Set<string> {

@@ -1,11 +1,13 @@
 // A YAML file as plain values that remember their places. YAML is taken in its safe part only: one
 // document, text keys, no tags, no anchors, no aliases, no directives, no numbers that are not
-// finite; what else it can say is refused by name. Duplicate keys are refused with their place.
+// finite, no text that could steer a terminal: whatever is printed of a file later is printed as it
+// stands. What else YAML can say is refused by name. Duplicate keys are refused with their place.
 //
 // Nodes are addressed by JSON pointer, as ajv does: `/joints/0/axis`.
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Node } from "yaml";
+import { STEERING } from "../contracts/steering-text.ts";
 import { fileError, ProfileError, show } from "./problem.ts";
 import type { ProfileProblem } from "./problem.ts";
 
@@ -27,6 +29,9 @@ const PARSE_OPTIONS = {
   uniqueKeys: false, // refused below, with the path of the key
   prettyErrors: false,
 } as const;
+
+const PLAIN_TEXT = "text on one line, without control characters";
+const isSteering = (text: string): boolean => text.search(STEERING) >= 0;
 
 type Entry = {
   readonly value: unknown;
@@ -54,11 +59,13 @@ export class Tree {
     const document = parseDocument(text, { ...PARSE_OPTIONS, lineCounter: this.#lines });
     for (const error of document.errors.slice(0, SYNTAX_ERROR_COUNT_MAX)) {
       const why = error.message.split("\n", 1)[0]!;
-      this.#add("", error.pos[0], "valid YAML", `a syntax error: ${why}`);
+      if (error.code === "MULTIPLE_DOCS") {
+        this.#add("", error.pos[0], "one YAML document in the file", "the start of a second one");
+      } else {
+        this.#add("", error.pos[0], "valid YAML", `a syntax error: ${why}`);
+      }
     }
-    if (document.directives?.yaml.explicit === true) {
-      this.#add("", 0, "no %YAML directive", "one");
-    }
+    this.#refuseDirectives(text.slice(0, document.contents?.range?.[0]));
     this.throwProblems();
     this.#walk(document.contents, "", undefined, 0);
   }
@@ -76,10 +83,13 @@ export class Tree {
     return this.#entries.has(pointer);
   }
 
-  /** NaN where there is no number, so that a comparison with it finds nothing wrong. */
+  /**
+   * NaN where there is no number, or one that is noted as wrong, so that a comparison with it finds
+   * nothing wrong: what follows from a wrong number is no second problem.
+   */
   number(pointer: string): number {
     const value = this.at(pointer);
-    return typeof value === "number" ? value : Number.NaN;
+    return typeof value === "number" && !this.isNoted(pointer) ? value : Number.NaN;
   }
 
   /** Empty where there is no text. */
@@ -152,6 +162,13 @@ export class Tree {
     this.#problems.push({ file: this.file, line, column, field, expected, found });
   }
 
+  /** Only before the content of a document does a line that begins so direct the parser. */
+  #refuseDirectives(head: string): void {
+    for (const { index, 0: directive } of head.matchAll(/^%\S*/gm)) {
+      this.#add("", index, `no ${directive} directive`, "one");
+    }
+  }
+
   /** Records a node and everything under it; returns its plain value. */
   #walk(node: unknown, pointer: string, keyOffset: number | undefined, depth: number): unknown {
     const offset = (node as Node | null)?.range?.[0] ?? keyOffset ?? 0;
@@ -170,6 +187,9 @@ export class Tree {
       value = node.value;
       if (typeof value === "number" && !Number.isFinite(value)) {
         this.#add(pointer, offset, "a finite number", node.source ?? String(value));
+      }
+      if (typeof value === "string" && isSteering(value)) {
+        this.#add(pointer, offset, PLAIN_TEXT, show(value));
       }
     }
     const decorated = node as { anchor?: string; tag?: string } | null;
@@ -192,7 +212,9 @@ export class Tree {
         continue;
       }
       const child = `${pointer}/${escapePointer(key.value)}`;
-      if (key.anchor !== undefined || key.tag !== undefined) {
+      if (isSteering(key.value)) {
+        this.#add(child, keyOffset, PLAIN_TEXT, show(key.value));
+      } else if (key.anchor !== undefined || key.tag !== undefined) {
         this.#add(child, keyOffset, "a plain key", "an anchor or a tag");
       } else if (this.#entries.has(child)) {
         this.#add(child, keyOffset, "each key once", `a second "${key.value}"`);

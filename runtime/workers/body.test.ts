@@ -1,6 +1,6 @@
 // That a simulated run goes on from episode to episode, whatever whole number its seed is. The
 // simulation is a stand-in that takes down where it is asked to put the objects. And that a robot
-// which has let go is activated before it obeys again.
+// which has let go is activated before it obeys again, and whom a model is blamed on.
 
 import { expect, test } from "bun:test";
 import type { SimBackend } from "../../hal/sim-backend.ts";
@@ -10,8 +10,9 @@ import { CommandKind, CommandSlot, CommandView, commandSlotCount } from "../cont
 import { Mode } from "../contracts/mode.ts";
 import { SensorSnapshot } from "../contracts/sample.ts";
 import { duration, instant } from "../contracts/units.ts";
+import { builtinFiles } from "../profile/builtin.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
-import { Body } from "./body.ts";
+import { Body, makeBody } from "./body.ts";
 
 const plan = {
   robot: loadRobot("so101"),
@@ -118,4 +119,17 @@ test("a power cut meanwhile is ended by the power, and by no command", () => {
   expect(body.robot.lifecycle.state).toBe(LifecycleState.Inactive);
   body.setPowered(true, instant(10e6));
   expect(body.robot.lifecycle.state).toBe(LifecycleState.Active);
+});
+
+test("a model that cannot be built is blamed on the line that names it", async () => {
+  const { robot } = plan;
+  const modelXml = robot.sim!.modelXml.replace("</worldbody>", "</worldbod>");
+  const run = { ...plan, robot: { ...robot, sim: { ...robot.sim!, modelXml } } };
+  const lines = builtinFiles.get("profiles/so101.yaml")!.split("\n");
+  const line = 1 + lines.findIndex((each) => each.startsWith("  model: "));
+  const place = `profiles/so101.yaml:${line}:10: sim.model: expected a valid MJCF model, found `;
+  expect(await makeBody(run).catch((error: unknown) => error)).toMatchObject({
+    code: "profile_invalid",
+    message: expect.stringContaining(place),
+  });
 });

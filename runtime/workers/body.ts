@@ -16,6 +16,7 @@ import type { CommandView } from "../contracts/command.ts";
 import { mayMove } from "../contracts/mode.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
+import { blamingModel } from "./model-blame.ts";
 import { sourcesOf } from "./plan.ts";
 import type { RunPlan } from "./plan.ts";
 
@@ -135,5 +136,7 @@ export async function makeBody(run: RunPlan): Promise<Body> {
   if (run.robot.sim === undefined) return new Body(run, undefined);
   const engine = await loadEngine();
   const sources = sourcesOf(run);
-  return new Body(run, new SimBackend({ engine, robot: run.robot, task: run.task, sources }));
+  const { robot, task } = run;
+  const sim = await blamingModel(robot, () => new SimBackend({ engine, robot, task, sources }));
+  return new Body(run, sim);
 }

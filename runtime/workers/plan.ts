@@ -1,7 +1,7 @@
 // The plan of a streaming run, and the layout of the memory its threads share. Main makes one plan;
 // every Worker gets the same one in its workerData and finds its parts by name.
 
-import { FrameSlot, SHAPE_SLOTS } from "../../hal/mujoco/scene.ts";
+import { FrameSlot, SHAPE_COUNT_MAX, SHAPE_SLOTS } from "../../hal/mujoco/scene.ts";
 import type { Scene } from "../../hal/mujoco/scene.ts";
 import type { SessionOrigin } from "../../hal/ffi/monotonic-clock.ts";
 import { CHUNK_SLOT_COUNT } from "../contracts/action.ts";
@@ -126,8 +126,6 @@ export const PICTURE_SLOT_COUNT = 5;
 
 /** Slots of a world record: when it was so, then a frame of the scene. */
 export const WorldSlot = { stampNs: 0, frame: 1 } as const;
-/** Shapes a scene may have: an arm has under thirty, and a table of things as many. */
-export const SHAPE_COUNT_MAX = 96;
 const WORLD_SLOT_COUNT = WorldSlot.frame + FrameSlot.shapes + SHAPE_SLOTS * SHAPE_COUNT_MAX;
 
 /** Half a period after the tick: the command is there, and its sample is 2.5 ms old at the next. */

@@ -13,6 +13,7 @@ import { AskWord } from "../shm/ask-word.ts";
 import { GRID_UNSET, ThreadSlot } from "../shm/control-words.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { makeBody } from "./body.ts";
+import { blamingModel } from "./model-blame.ts";
 import { RobotStatusSlot, sourcesOf, worldPhaseNs, WorldSlot } from "./plan.ts";
 import { CellSampleWriter, WordStop } from "./ports.ts";
 import { Supply, SupplyTrouble, supplyTroubleTexts } from "./supply.ts";
@@ -45,10 +46,11 @@ const worlds = new LatestWriter(arena.cell("world"));
 const ask = new AskWord(arena.words("camera-ask"));
 const camera = robot.sim?.camera;
 const goal = task.kind === "none" ? undefined : { centreM: task.goalM, radiusM: task.goalRadiusM };
+const world = body.sim?.world;
 const view =
-  body.sim === undefined || camera === undefined
+  world === undefined || camera === undefined
     ? undefined
-    : new SceneSource(body.sim.world, camera.id, goal);
+    : await blamingModel(robot, () => new SceneSource(world, camera.id, goal));
 const supply =
   plan.run.estop?.enablePath === undefined ? undefined : new Supply(plan.run.estop.enablePath);
 let missedBeats = 0;
