@@ -134,6 +134,16 @@ test("every reason counts by the persistence of its row", () => {
   expect(atMs(Reason.StartMismatch)).toBe(500);
 });
 
+test("of several faults that stop at once, a stop's is the cause, whatever its place", () => {
+  const rig = new SupervisorRig().following();
+  for (let stop = 0; stop < 3; stop += 1) {
+    rig.last(495, Reason.NoAction).step(Reason.NoAction, 1 << Fault.FollowingError);
+    expect(rig.mode).toBe(stop < 2 ? "SAFE_STOP" : "FAULT_LATCHED");
+    if (stop < 2) rig.step().cue(OperatorCue.Reset).step().cue(OperatorCue.Start).step().step();
+  }
+  expect(rig.supervisor.latchedBy).toBe(Fault.FollowingError);
+});
+
 test("after a start the first decision may take 1 s, each later one its persistence", () => {
   const rig = new SupervisorRig().running().last(995, Reason.NoAction);
   expect(rig.mode).toBe("DEGRADED");
