@@ -29,7 +29,8 @@ const BUILD_SECONDS_MAX = 300;
 const COMPUTING = [
   ...["chunk-seams*", "estop-behaviour*", "estop-chip*", "estop-core*", "estop-errors*"],
   ...["estop-fuzz*", "estop-keyed*", "estop-late*", "estop-model*", "estop-replay*", "gate-*"],
-  ...["parking*", "pick-place*", "rp2040*", "run-lockstep*", "supervisor-explore*"],
+  ...["estop-assertion*", "parking*", "pick-place*", "profile-sweep*", "rp2040*", "run-lockstep*"],
+  ...["restart-histories*", "supervisor-explore*"],
   ...["scenarios/*losses*", "scenarios/field-reports*", "scenarios/proof-ignored*"],
 ].map((name) => new Bun.Glob(`firmware-tests/${name}`));
 // Coverage makes hot loops five times slower, and does not follow threads and child processes.
@@ -39,7 +40,7 @@ const NOT_FOR_COVERAGE = [
   ...["console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
   ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
-  ...["stood-still*"],
+  ...["anchoring*", "policy-trouble*", "profile-sweep*", "stood-still*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */
 const CASE_MS_MAX = 60_000;
