@@ -34,6 +34,7 @@ export class ActionBuffer {
   #scheduled = new ChunkView();
   /** The chunk that the active one replaced; read only during a blend. */
   #fading = new ChunkView();
+  #fadeNs = 0;
   #hasActive = false;
   #hasScheduled = false;
   #hasFading = false;
@@ -188,7 +189,9 @@ export class ActionBuffer {
     this.#fading = this.#active;
     this.#active = this.#scheduled;
     this.#scheduled = before;
-    this.#hasFading = this.#hasActive && this.#blendNs > 0;
+    // The fade is over when the old rows are: else what is left of it would be a leap.
+    this.#fadeNs = this.#hasActive ? Math.min(this.#blendNs, this.#fading.validUntilNs - nowNs) : 0;
+    this.#hasFading = this.#fadeNs > 0;
     this.#hasActive = true;
     this.#hasScheduled = false;
     this.#tookOver = true;
@@ -247,8 +250,8 @@ export class ActionBuffer {
 
   #blendInto(out: CommandVec, nowNs: Instant): void {
     if (!this.#hasFading) return;
-    const share = (nowNs - this.#active.record[ChunkSlot.activatedNs]!) / this.#blendNs;
-    if (share >= 1 || nowNs >= this.#fading.validUntilNs) return;
+    const share = (nowNs - this.#active.record[ChunkSlot.activatedNs]!) / this.#fadeNs;
+    if (share >= 1) return;
     const old = this.#scratch;
     this.#readInto(old, this.#fading, nowNs);
     for (let joint = 0; joint < this.#jointCount; joint += 1) {
