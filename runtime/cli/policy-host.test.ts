@@ -1,10 +1,13 @@
 // Which thread a robot is served by on a host, in made-up time: one that is warm is kept for a
-// robot that comes back, one that owes an answer for too long or has ended is not.
+// robot that comes back, one that owes an answer for too long or has ended is not. What loads for
+// long is told, and given up.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { instant } from "../contracts/units.ts";
-import { ObservationSchema } from "../link/generated/policy_pb.js";
+import { facts } from "../link/fixture.ts";
+import { HostStatus_State, ObservationSchema } from "../link/generated/policy_pb.js";
+import type { PolicyFacts } from "../link/generated/policy_pb.js";
 import type { HostPolicy, HostPolicyEvents } from "../link/grpc-host.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import type { FromHostPolicy } from "../workers/host-policy.worker.ts";
@@ -23,6 +26,8 @@ class Host {
   nowS = 0;
   /** How each thread that was started stands, in order. */
   readonly threads: ("lives" | "ended")[] = [];
+  /** What a person was told. */
+  readonly notes: string[] = [];
   #answer: (message: FromHostPolicy) => void = () => undefined;
   #die: (why: string) => void = () => undefined;
   readonly #threads = new HostPolicyThreads(
@@ -33,10 +38,22 @@ class Host {
       return { post: () => undefined, terminate: () => (this.threads[index] = "ended") };
     },
     () => instant(this.nowS * 1e9),
+    (text) => this.notes.push(text),
   );
 
-  robot(): HostPolicy {
-    return this.#threads.take(plan, silent, () => undefined);
+  robot(events = silent): HostPolicy {
+    return this.#threads.take(plan, events);
+  }
+  preload(): Promise<PolicyFacts> {
+    return this.#threads.preload(plan);
+  }
+  /** Looks at what loads once a second, until then. */
+  wait(untilS: number): void {
+    for (; this.nowS < untilS; this.nowS += 1) this.#threads.step();
+    this.#threads.step();
+  }
+  says(message: FromHostPolicy): void {
+    this.#answer(message);
   }
   answers(): void {
     this.#answer({ kind: "decided", decision: null });
@@ -102,4 +119,94 @@ test("one that ended while nobody was there is not given to the next robot", () 
   host.dies();
   host.robot();
   expect(host.threads).toEqual(["lives", "lives"]);
+});
+
+describe("a policy that loads", () => {
+  const still = (s: number, what: string): string =>
+    `policy sine for so101 still loads after ${s} s: ${what}; given up after 600 s`;
+  const MODULE = "its module and createPolicy";
+  const WARM_UP = "its first reset and act";
+
+  /** What the robot is told, in order. */
+  function listening(): { readonly told: string[]; readonly events: HostPolicyEvents } {
+    const told: string[] = [];
+    const events: HostPolicyEvents = {
+      ...silent,
+      made: () => told.push("made"),
+      status: (state, text) => told.push(`${HostStatus_State[state]} ${text}`),
+      refused: (...parts) => told.push(parts.join(" | ")),
+    };
+    return { told, events };
+  }
+
+  test("is told after 2 s and as that doubles, by what it is at", () => {
+    const host = new Host();
+    host.robot();
+    host.wait(1);
+    expect(host.notes).toEqual([]);
+    host.wait(10);
+    host.says({ kind: "made", facts: facts() });
+    host.wait(40);
+    const module = [2, 4, 8].map((s) => still(s, MODULE));
+    expect(host.notes).toEqual([...module, ...[16, 32].map((s) => still(s, WARM_UP))]);
+    host.says({ kind: "ready" });
+    host.wait(5_000);
+    expect(host.notes.length).toBe(5);
+    expect(host.threads).toEqual(["lives"]);
+  });
+
+  test("tells its robot that it does", async () => {
+    const host = new Host();
+    const { told, events } = listening();
+    host.robot(events);
+    await Promise.resolve();
+    host.says({ kind: "made", facts: facts() });
+    host.says({ kind: "ready" });
+    expect(told).toEqual(["LOADING its policy", "made", "WARMING_UP warming up", "READY ready"]);
+  });
+
+  test.each([
+    ["its module", false, MODULE],
+    ["its warm-up", true, WARM_UP],
+  ])("and hangs in %s is ended after 600 s, and its robot refused", (_, isMade, what) => {
+    const host = new Host();
+    const { told, events } = listening();
+    host.robot(events);
+    if (isMade) host.says({ kind: "made", facts: facts() });
+    host.wait(599);
+    expect(host.threads).toEqual(["lives"]);
+    host.wait(600);
+    const why = `it was not ready within 600 s (${what})`;
+    expect(host.threads).toEqual(["ended"]);
+    expect(host.notes.at(-1)).toBe(`policy ended: ${why}`);
+    expect(told.at(-1)).toBe(`policy | a policy that runs | ${why} | look at the host's terminal`);
+    host.robot();
+    expect(host.threads).toEqual(["ended", "lives"]);
+  });
+
+  test("before any robot is there is the first one's", async () => {
+    const host = new Host();
+    const loaded = host.preload();
+    const made = facts({ name: "mine" });
+    host.says({ kind: "made", facts: made });
+    host.says({ kind: "ready" });
+    expect(await loaded).toBe(made);
+    host.robot();
+    expect(host.threads).toEqual(["lives"]);
+  });
+
+  test("before any robot is there, and ends or hangs, is an error and no note", async () => {
+    const dies = new Host();
+    const dead = dies.preload();
+    dies.dies();
+    expect(dead).rejects.toThrow("Cannot start the policy thread: it left");
+    const hangs = new Host();
+    const hung = hangs.preload();
+    hangs.wait(600);
+    expect(hung).rejects.toThrow("it was not ready within 600 s");
+    expect(dies.notes).toEqual([]);
+    expect(hangs.notes.every((note) => note.includes("still loads"))).toBe(true);
+    expect(hangs.threads).toEqual(["ended"]);
+    await Promise.allSettled([dead, hung]);
+  });
 });
