@@ -1,7 +1,7 @@
-// What `holdfast host` was told to serve, looked at before it listens: a profile is loaded once, for
-// every robot; a policy that ships must fit some robot and task that this host has. A file is loaded
-// in a thread: for the one robot and task that were named, or else without any, once, to see that it
-// loads.
+// What `holdfast host` was told to serve, looked at before it listens: a profile is loaded once,
+// for every robot; a policy that ships must fit some robot and task that this host has. A file is
+// loaded in a thread: for the robot and task that were named, or else without any, once, to see
+// that it loads.
 
 import { create } from "@bufbuild/protobuf";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";

@@ -121,24 +121,24 @@ test("one that ended while nobody was there is not given to the next robot", () 
   expect(host.threads).toEqual(["lives", "lives"]);
 });
 
+const still = (s: number, what: string): string =>
+  `policy sine for so101 still loads after ${s} s: ${what}; given up after 600 s`;
+const MODULE = "its module and createPolicy";
+const WARM_UP = "its first reset and act";
+
+/** What the robot is told, in order. */
+function listening(): { readonly told: string[]; readonly events: HostPolicyEvents } {
+  const told: string[] = [];
+  const events: HostPolicyEvents = {
+    ...silent,
+    made: () => told.push("made"),
+    status: (state, text) => told.push(`${HostStatus_State[state]} ${text}`),
+    refused: (...parts) => told.push(parts.join(" | ")),
+  };
+  return { told, events };
+}
+
 describe("a policy that loads", () => {
-  const still = (s: number, what: string): string =>
-    `policy sine for so101 still loads after ${s} s: ${what}; given up after 600 s`;
-  const MODULE = "its module and createPolicy";
-  const WARM_UP = "its first reset and act";
-
-  /** What the robot is told, in order. */
-  function listening(): { readonly told: string[]; readonly events: HostPolicyEvents } {
-    const told: string[] = [];
-    const events: HostPolicyEvents = {
-      ...silent,
-      made: () => told.push("made"),
-      status: (state, text) => told.push(`${HostStatus_State[state]} ${text}`),
-      refused: (...parts) => told.push(parts.join(" | ")),
-    };
-    return { told, events };
-  }
-
   test("is told after 2 s and as that doubles, by what it is at", () => {
     const host = new Host();
     host.robot();
@@ -183,8 +183,10 @@ describe("a policy that loads", () => {
     host.robot();
     expect(host.threads).toEqual(["ended", "lives"]);
   });
+});
 
-  test("before any robot is there is the first one's", async () => {
+describe("a policy that is loaded before any robot is there", () => {
+  test("is the first one's", async () => {
     const host = new Host();
     const loaded = host.preload();
     const made = facts({ name: "mine" });
@@ -195,7 +197,7 @@ describe("a policy that loads", () => {
     expect(host.threads).toEqual(["lives"]);
   });
 
-  test("before any robot is there, and ends or hangs, is an error and no note", async () => {
+  test("and ends or hangs is an error and no note", async () => {
     const dies = new Host();
     const dead = dies.preload();
     dies.dies();

@@ -85,7 +85,7 @@ export class HostPolicyThreads {
     return thread.serve(events, () => this.#keep(key, thread));
   }
 
-  /** Loads a policy before a robot asks for it, which then finds it warm. Throws ThreadStartError. */
+  /** Loads a policy before a robot asks, which then finds it warm. Throws ThreadStartError. */
   async preload(plan: HostPolicyPlan): Promise<PolicyFacts> {
     const thread = this.#start(plan);
     const facts = await thread.loaded();

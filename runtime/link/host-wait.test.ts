@@ -1,4 +1,5 @@
-// How long a run waits for its host and what a person hears, second by second in made-up time.
+// How long a run that has not begun waits for its host, and what a person hears meanwhile, tenth of
+// a second by tenth in made-up time.
 
 import { expect, test } from "bun:test";
 import type { LinkPhase } from "./edge-link.ts";
