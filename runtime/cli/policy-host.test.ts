@@ -5,13 +5,13 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { instant } from "../contracts/units.ts";
-import { facts } from "../link/fixture.ts";
+import { facts, hello } from "../link/fixture.ts";
 import { HostStatus_State, ObservationSchema } from "../link/generated/policy_pb.js";
 import type { PolicyFacts } from "../link/generated/policy_pb.js";
 import type { HostPolicy, HostPolicyEvents } from "../link/grpc-host.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import type { FromHostPolicy } from "../workers/host-policy.worker.ts";
-import { HostPolicyThreads } from "./policy-host.ts";
+import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
 
 const plan = { robot: loadRobot("so101"), task: loadTask("none"), policy: "sine", promiseNs: 0 };
 const observation = create(ObservationSchema, {});
@@ -210,5 +210,32 @@ describe("a policy that is loaded before any robot is there", () => {
     expect(hangs.notes.every((note) => note.includes("still loads"))).toBe(true);
     expect(hangs.threads).toEqual(["ended"]);
     await Promise.allSettled([dead, hung]);
+  });
+});
+
+describe("a robot that no profile here is for", () => {
+  /** What becomes of a robot that names these. */
+  async function refusalOf(robot: string, taskName: string): Promise<string[]> {
+    const told: string[] = [];
+    const events = { ...silent, refused: (...parts: string[]) => void told.push(...parts) };
+    const threads = new HostPolicyThreads(noThread, () => instant(0), noThread);
+    const hosted = { policy: "sine", robot: undefined, task: undefined, promiseNs: 0 };
+    openHostPolicy(threads, hosted, hello(1n, { robot, taskName }), events);
+    await Promise.resolve();
+    return told;
+  }
+  const noThread = (): never => {
+    throw new Error("no thread was expected");
+  };
+
+  test.each([
+    ["so102", "none"],
+    ["so101", "nothing"],
+    // A stranger does not say which files are read here, though these are there.
+    ["profiles/so101.yaml", "none"],
+    ["so101", "profiles/tasks/none.yaml"],
+  ])("is refused: %s, %s", async (robot, task) => {
+    const [field, , found] = await refusalOf(robot, task);
+    expect([field, found]).toEqual(["robot", `robot ${robot}, task ${task}`]);
   });
 });
