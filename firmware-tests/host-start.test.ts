@@ -18,7 +18,8 @@ writeFileSync(
   at("never-warm.ts"),
   `export function createPolicy({ jointPositions }) {
     const reset = () => { ${LOOP} };
-    return { name: "never-warm", schema: jointPositions, selectsMode: false, reset, act: () => null };
+    const parts = { schema: jointPositions, selectsMode: false, act: () => null };
+    return { name: "never-warm", reset, ...parts };
   }`,
 );
 
@@ -68,7 +69,7 @@ test("a robot of other joints is told on both terminals", async () => {
   await ended(host);
 });
 
-test("a policy of other joints, that only a robot can show, is told on both terminals", async () => {
+test("a policy of other joints, which only a robot shows, is told on both terminals", async () => {
   const { host, url } = await served("--policy", fixturePolicies.otherJoints);
   const end = await robot(url).end;
   expect(end.code).toBe(2);

@@ -1,5 +1,5 @@
-// What a host refuses before it listens, word for word, and what it loads for whom. The table is the
-// oracle: whoever types one of its lines gets that one line, exit code 2, and no port.
+// What a host refuses before it listens, word for word, and what it loads for whom. The table is
+// the oracle: whoever types one of its lines gets that one line, exit code 2, and no port.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -140,14 +140,11 @@ test("a file is loaded without a robot where robot or task is left to the robots
   }
 });
 
-test("a policy that ships is loaded as robots come, and one that some robot takes is served", async () => {
+test("a policy that ships is served if some robot takes it, and loads as robots come", async () => {
   for (const named of [{}, { robot: "ur5e" }, { task: "reach" }]) {
     const { plans, tried } = await loaded({ policy: "reach", ...named });
     expect([plans, tried]).toEqual([[], []]);
   }
-  expect(await loaded({})).toEqual({
-    plans: [],
-    tried: [],
-    hosted: [undefined, undefined, undefined, 0],
-  });
+  const nothing = { plans: [], tried: [], hosted: [undefined, undefined, undefined, 0] };
+  expect(await loaded({})).toEqual(nothing);
 });

@@ -74,7 +74,7 @@ async function untilReady(link: EdgeLink, options: RemoteOptions): Promise<void>
   const fromNs = nowNs();
   for (let isFirst = true; link.phase !== "ready"; isFirst = false) {
     if (link.refusal !== undefined) {
-      throw unreachable(target, "a host that fits this robot", refusalText(link.refusal));
+      throw unreachable(target, "a host that serves this robot", refusalText(link.refusal));
     }
     const waitedNs = nowNs() - fromNs;
     const end = wait.end(link.phase, waitedNs);
