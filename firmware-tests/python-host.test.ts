@@ -21,6 +21,7 @@ import {
 import { ACTION_SCHEMA_VERSION } from "../runtime/contracts/schema-versions.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import {
+  LOAD_NS_MAX,
   PROTOCOL_VERSION,
   RECEIVE_SIZE_BYTES_MAX,
   SEND_SIZE_BYTES_MAX,
@@ -90,6 +91,7 @@ test("both sides have the same fingerprints, versions and limits", async () => {
     HORIZON_MAX,
     DT_NS_MAX,
     WIDTH_MAX,
+    LOAD_NS_MAX,
     ACTION_SCHEMA_VERSION,
     OBS_TRANSFORM_VERSION,
     OBS_SIDE_PX,

@@ -14,6 +14,7 @@ import { arenaParts } from "./workers/plan.ts";
 import type { BenchTickPlan } from "./workers/bench-tick.worker.ts";
 import type { FromHostPolicy, HostPolicyPlan, ToHostPolicy } from "./workers/host-policy.worker.ts";
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
+import type { PolicyCheckPlan } from "./workers/policy-check.worker.ts";
 import { PolicyThread } from "./workers/policy-thread.ts";
 import { sessionOrigin } from "./workers/system-clock.ts";
 import { ThreadStartError, untilReady } from "./workers/thread-start.ts";
@@ -78,6 +79,8 @@ export class StreamingThreads {
   policyName = "";
   /** Why the policy decides nothing; empty while it decides, or nothing is known. */
   policyTrouble = "";
+  /** The thread that loads now; undefined before and after that. */
+  loading: ThreadName | undefined;
   #plan: WorkerPlan;
   readonly #workers = new Map<ThreadName, Worker>();
   readonly #exits: Promise<void>[] = [];
@@ -120,7 +123,11 @@ export class StreamingThreads {
       control: true,
     };
     const wanted = entries.filter((entry) => isWanted[entry.name]);
-    for (const entry of wanted) await this.#spawn(entry.name, entry.slot, entry.url);
+    for (const entry of wanted) {
+      this.loading = entry.name;
+      await this.#spawn(entry.name, entry.slot, entry.url);
+    }
+    this.loading = undefined;
     const memoryLock = lockMemory();
     this.#wake = new CpuWake();
     const realtime: { name: ThreadName; grant: Grant }[] = [];
@@ -227,6 +234,18 @@ export function spawnHostPolicy(
     post: (message) => worker.postMessage(message),
     terminate: () => void worker.terminate(),
   };
+}
+
+/** Loads a policy's file in a thread, once, without a robot. Throws ThreadStartError. */
+export async function tryPolicyFile(path: string, note: (text: string) => void): Promise<void> {
+  const url = new URL("./workers/policy-check.worker.ts", import.meta.url);
+  const workerData: PolicyCheckPlan = path;
+  const worker = new Worker(url, { workerData, name: "hf-policy-check" });
+  try {
+    await untilReady(worker, "policy", note);
+  } finally {
+    void worker.terminate();
+  }
 }
 
 /** The policy thread of a lockstep run, not started yet. */

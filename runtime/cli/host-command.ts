@@ -15,6 +15,7 @@ Examples:
   holdfast host                                the expert of whatever task a robot has
   holdfast host --policy ./wave.ts             a policy of your own
   holdfast host --policy ./model.onnx          a model, with its meaning in model.yaml
+  holdfast host --robot so101 --task reach     loads before it listens, for these
   holdfast host --metrics 9464                 counts, at http://127.0.0.1:9464/metrics
   holdfast host --latency 150ms --jitter 100ms see what slow answers do
   holdfast host --lie nan                      answers that are no numbers

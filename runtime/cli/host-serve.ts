@@ -2,7 +2,7 @@
 // an address that is not this machine's alone, only paired robots get in.
 
 import { ServerCredentials } from "@grpc/grpc-js";
-import { spawnHostPolicy } from "../compose.ts";
+import { spawnHostPolicy, tryPolicyFile } from "../compose.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration, Instant } from "../contracts/units.ts";
@@ -19,11 +19,12 @@ import { HostCredentials } from "../link/tls-trust.ts";
 import { sessionOrigin, SystemClock, wallTimeMs } from "../workers/system-clock.ts";
 import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
+import { checkHosted } from "./host-check.ts";
 import type { HostValues } from "./host-command.ts";
 import { metricsText, serveMetrics } from "./host-metrics.ts";
 import { dialText } from "./own-address.ts";
-import { checkPolicyFile } from "./policy-file.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
+import type { HostedPolicy } from "./policy-host.ts";
 import { printable } from "./output.ts";
 import { ignoredSignals, watchSignals } from "./signals.ts";
 import { ExitCode, lengthOf, quoted, UsageError } from "./usage.ts";
@@ -31,24 +32,48 @@ import { PROGRAM_VERSION } from "./version-command.ts";
 
 /** How soon a robot that is revoked loses its session. */
 const RECHECK_MS = 1_000;
+/** How often policies that load are looked at. */
+const STEP_MS = 1_000;
 
-/** Serves until a signal. Throws UsageError and PairingError. */
+/** Serves until a signal. Throws what `checkHosted` throws, UsageError and PairingError. */
 export async function servePolicies(values: HostValues, context: CommandContext): Promise<void> {
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
-  if (values.policy !== undefined) await checkPolicyFile(values.policy);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
-  const { policy, robot, task, promise } = values;
-  const hosted = { policy, robot, task, promiseNs: promise ?? 0 };
-  const threads = new HostPolicyThreads(spawnHostPolicy, () => clock.nowNs());
   const trust = trustFor(address, context, note);
+  const threads = new HostPolicyThreads(spawnHostPolicy, () => clock.nowNs(), note);
+  const stepping = setInterval(() => threads.step(), STEP_MS);
+  try {
+    const hosted = await checkHosted(values, threads, (path) => tryPolicyFile(path, note));
+    await serve({ address, values, context, clock, note, trust, threads, hosted });
+  } finally {
+    clearInterval(stepping);
+    threads.close();
+  }
+  context.exitWith(ExitCode.Done);
+}
+
+type Serving = {
+  readonly address: LinkAddress;
+  readonly values: HostValues;
+  readonly context: CommandContext;
+  readonly clock: SystemClock;
+  readonly note: (text: string) => void;
+  readonly trust: Trust;
+  readonly threads: HostPolicyThreads;
+  readonly hosted: HostedPolicy;
+};
+
+/** Listens, until a signal. Throws UsageError when it cannot. */
+async function serve(serving: Serving): Promise<void> {
+  const { address, values, context, clock, note, trust, threads, hosted } = serving;
   const { host, port } = await open(address, {
     credentials: trust.credentials,
     ...(trust.admits !== undefined && { admits: trust.admits }),
     nowNs: () => clock.nowNs(),
     runtimeVersions: { holdfast: PROGRAM_VERSION, bun: Bun.version },
     mischief: mischiefOf(values, clock.nowNs()),
-    openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events, note),
+    openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events),
     note,
   });
   // Before the first line: whoever reads it may ask at once.
@@ -57,7 +82,9 @@ export async function servePolicies(values: HostValues, context: CommandContext)
       ? undefined
       : serveMetrics(values.metrics, () => metricsText(host.counts()));
   const at = address.target.replace(/:\d+$/, `:${port}`);
-  context.out.write(`policy host: ${policy ?? "the expert of each robot's task"}, on ${at}\n`);
+  context.out.write(
+    `policy host: ${hosted.policy ?? "the expert of each robot's task"}, on ${at}\n`,
+  );
   for (const line of trust.lines) context.out.write(`${line}\n`);
   const to = dialText(address, port);
   context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);
@@ -72,8 +99,6 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   clearInterval(rechecking);
   metrics?.close();
   host.close();
-  threads.close();
-  context.exitWith(ExitCode.Done);
 }
 
 function listenAddress(text: string): LinkAddress {

@@ -8,19 +8,21 @@ import type { HostPolicyThread, spawnHostPolicy } from "../compose.ts";
 import type { HostPolicy, HostPolicyEvents } from "../link/grpc-host.ts";
 import { HostStatus_State } from "../link/generated/policy_pb.js";
 import type { Hello, PolicyFacts } from "../link/generated/policy_pb.js";
+import { LOAD_NS_MAX } from "../link/limits.ts";
+import { robotNames, taskNames } from "../profile/builtin.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
-import { ProfileError } from "../profile/problem.ts";
 import type { FromHostPolicy, HostPolicyPlan } from "../workers/host-policy.worker.ts";
+import { ThreadStartError } from "../workers/thread-start.ts";
 import { NoteLimit } from "./note-limit.ts";
 import { printable } from "./output.ts";
 
 export type HostedPolicy = {
   /** A name of the registry, or a path; undefined for the expert of the robot's task. */
   readonly policy: string | undefined;
-  /** A profile to use for every robot, instead of the built-in one of its name. */
-  readonly robot: string | undefined;
-  /** A task to use for every robot, instead of the built-in one of its name. */
-  readonly task: string | undefined;
+  /** The profile of every robot, instead of the built-in one of its name. */
+  readonly robot: RobotProfile | undefined;
+  /** The task of every robot, instead of the built-in one of its name. */
+  readonly task: TaskProfile | undefined;
   /** What the host promises of its latency; 0: nothing. */
   readonly promiseNs: number;
 };
@@ -31,15 +33,11 @@ export function openHostPolicy(
   { policy, robot: givenRobot, task: givenTask, promiseNs }: HostedPolicy,
   hello: Hello,
   events: HostPolicyEvents,
-  note: (text: string) => void,
 ): HostPolicy {
-  let robot: RobotProfile;
-  let task: TaskProfile;
-  try {
-    robot = loadRobot(givenRobot ?? hello.robot);
-    task = loadTask(givenTask ?? hello.taskName);
-  } catch (error) {
-    if (!(error instanceof ProfileError)) throw error;
+  // A name, never a path: a stranger does not say which files are read here.
+  const robot = givenRobot ?? (robotNames.includes(hello.robot) && loadRobot(hello.robot));
+  const task = givenTask ?? (taskNames.includes(hello.taskName) && loadTask(hello.taskName));
+  if (robot === false || task === false) {
     const remedy = "start the host with --robot and --task and the files that the robot runs";
     const found = `robot ${hello.robot}, task ${hello.taskName}`;
     queueMicrotask(() => events.refused("robot", "a profile that this host has", found, remedy));
@@ -53,7 +51,7 @@ export function openHostPolicy(
     return NOTHING;
   }
   const plan = { robot, task, policy: policy ?? task.defaultPolicy, promiseNs };
-  return threads.take(plan, events, note);
+  return threads.take(plan, events);
 }
 
 const NOTHING: HostPolicy = {
@@ -65,24 +63,49 @@ const NOTHING: HostPolicy = {
 /** Threads whose robot has left. One that comes back finds its policy loaded and warm. */
 export class HostPolicyThreads {
   readonly #idle = new Map<string, PolicyThread>();
+  readonly #loading = new Set<PolicyThread>();
   readonly #spawn: typeof spawnHostPolicy;
   readonly #nowNs: () => Instant;
+  readonly #note: (text: string) => void;
 
-  /** `spawn` comes from the composition root, the only place that may. */
-  constructor(spawn: typeof spawnHostPolicy, nowNs: () => Instant) {
+  /**
+   * `spawn` comes from the composition root, the only place that may. `note` gets one line for a
+   * person.
+   */
+  constructor(spawn: typeof spawnHostPolicy, nowNs: () => Instant, note: (text: string) => void) {
     this.#spawn = spawn;
     this.#nowNs = nowNs;
+    this.#note = note;
   }
 
-  take(plan: HostPolicyPlan, events: HostPolicyEvents, note: (text: string) => void): HostPolicy {
-    const key = `${plan.robot.name} ${plan.task.name}`;
+  take(plan: HostPolicyPlan, events: HostPolicyEvents): HostPolicy {
+    const key = keyOf(plan);
     const kept = this.#idle.get(key);
     this.#idle.delete(key);
-    const thread =
-      kept !== undefined && this.#isSound(kept)
-        ? kept
-        : new PolicyThread(plan, this.#spawn, this.#nowNs);
-    return thread.serve(events, note, () => this.#keep(key, thread));
+    const thread = kept !== undefined && this.#isSound(kept) ? kept : this.#start(plan);
+    return thread.serve(events, () => this.#keep(key, thread));
+  }
+
+  /** Loads a policy before a robot asks, which then finds it warm. Throws ThreadStartError. */
+  async preload(plan: HostPolicyPlan): Promise<PolicyFacts> {
+    const thread = this.#start(plan);
+    const facts = await thread.loaded();
+    this.#keep(keyOf(plan), thread);
+    return facts;
+  }
+
+  /** Tells a person what takes long to load, and ends what takes too long. Call it every second. */
+  step(): void {
+    for (const thread of this.#loading) {
+      if (!thread.isLoading) this.#loading.delete(thread);
+      else thread.step();
+    }
+  }
+
+  #start(plan: HostPolicyPlan): PolicyThread {
+    const thread = new PolicyThread(plan, this.#spawn, this.#nowNs, this.#note);
+    this.#loading.add(thread);
+    return thread;
   }
 
   close(): void {
@@ -103,8 +126,12 @@ export class HostPolicyThreads {
   }
 }
 
+const keyOf = ({ robot, task }: HostPolicyPlan): string => `${robot.name} ${task.name}`;
+
 /** An answer that takes so long may never come. */
 const HUNG_NS = milliseconds(10_000);
+/** A person hears of a policy that loads after so long, and again each time that doubles. */
+const TELL_NS = milliseconds(2_000);
 
 class PolicyThread {
   readonly #thread: HostPolicyThread;
@@ -118,18 +145,56 @@ class PolicyThread {
   #oweCount = 0;
   #dropCount = 0;
   #events: HostPolicyEvents | undefined;
-  #note: (text: string) => void = () => undefined;
+  readonly #note: (text: string) => void;
+  readonly #title: string;
+  readonly #startedNs: Instant;
+  #tellNs: number = TELL_NS;
+  #awaited: PromiseWithResolvers<PolicyFacts> | undefined;
   /** Of its acts, and they may all fail: each text once, one a second. */
-  #troubles = new NoteLimit(() => undefined);
+  readonly #troubles: NoteLimit;
   #toldTrouble = "";
 
-  constructor(plan: HostPolicyPlan, spawn: typeof spawnHostPolicy, nowNs: () => Instant) {
+  constructor(
+    plan: HostPolicyPlan,
+    spawn: typeof spawnHostPolicy,
+    nowNs: () => Instant,
+    note: (text: string) => void,
+  ) {
     this.#nowNs = nowNs;
+    this.#note = note;
+    this.#troubles = new NoteLimit(note);
+    this.#title = `policy ${printable(plan.policy)} for ${plan.robot.name}`;
+    this.#startedNs = nowNs();
     this.#thread = spawn(
       plan,
       (message) => this.#hear(message),
       (why) => this.#ended(why),
     );
+  }
+
+  get isLoading(): boolean {
+    return !this.#isReady && !this.isOver;
+  }
+
+  /** Its facts, once it is ready. Throws ThreadStartError, and nobody else is told. */
+  loaded(): Promise<PolicyFacts> {
+    this.#awaited = Promise.withResolvers();
+    return this.#awaited.promise;
+  }
+
+  /** While it loads: tells that it does, and ends it when it has taken too long. */
+  step(): void {
+    const loadingNs = this.#nowNs() - this.#startedNs;
+    const isMade = this.#facts !== undefined;
+    const what = isMade ? "its first reset and act" : "its module and createPolicy";
+    if (loadingNs >= LOAD_NS_MAX) {
+      this.#thread.terminate();
+      this.#ended(`it was not ready within ${seconds(LOAD_NS_MAX)} (${what})`);
+    } else if (loadingNs >= this.#tellNs) {
+      this.#tellNs *= 2;
+      const limit = `given up after ${seconds(LOAD_NS_MAX)}`;
+      this.#note(`${this.#title} still loads after ${seconds(loadingNs)}: ${what}; ${limit}`);
+    }
   }
 
   /** For how long it has owed an answer. */
@@ -138,13 +203,11 @@ class PolicyThread {
   }
 
   /** Serves one robot until it leaves. */
-  serve(events: HostPolicyEvents, note: (text: string) => void, onLeave: () => void): HostPolicy {
+  serve(events: HostPolicyEvents, onLeave: () => void): HostPolicy {
     this.#events = events;
-    this.#note = note;
-    this.#troubles = new NoteLimit(note);
     this.#toldTrouble = "";
     this.#dropCount = this.#oweCount;
-    if (this.#facts !== undefined) queueMicrotask(() => this.#tellFacts());
+    queueMicrotask(() => this.#tellFacts());
     return {
       reset: (epoch) => this.#thread.post({ kind: "reset", epoch }),
       act: (observation) => {
@@ -165,7 +228,10 @@ class PolicyThread {
   }
 
   #tellFacts(): void {
-    if (this.#facts === undefined) return;
+    if (this.#facts === undefined) {
+      this.#events?.status(HostStatus_State.LOADING, "its policy");
+      return;
+    }
     this.#events?.made(this.#facts);
     this.#tellState();
   }
@@ -190,6 +256,8 @@ class PolicyThread {
         return;
       case "ready":
         this.#isReady = true;
+        this.#awaited?.resolve(this.#facts!);
+        this.#awaited = undefined;
         this.#tellState();
         return;
       case "decided":
@@ -207,7 +275,13 @@ class PolicyThread {
   #ended(why: string): void {
     if (this.isOver) return;
     this.isOver = true;
+    if (this.#awaited !== undefined) {
+      this.#awaited.reject(new ThreadStartError("policy", why));
+      return;
+    }
     this.#note(`policy ended: ${printable(why)}`);
     this.#events?.refused("policy", "a policy that runs", why, "look at the host's terminal");
   }
 }
+
+const seconds = (ns: number): string => `${Math.floor(ns / 1e9)} s`;

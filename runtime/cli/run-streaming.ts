@@ -42,6 +42,8 @@ const JPEG_QUALITY_PERCENT = 80;
 
 /** How long loading may go on once the end is asked for. */
 const LOAD_MS_PATIENCE = 5_000;
+/** And how long a policy, or its host, is waited for then: nothing else begins after it. */
+const POLICY_MS_PATIENCE = 500;
 
 const LOADING = "loading physics and threads: this takes some seconds";
 
@@ -128,14 +130,21 @@ class StreamingRun {
   /** Undefined when the end was asked for and loading went on: a policy's module may never end. */
   async #start(): Promise<StartReport | undefined> {
     const started = this.#threads.start();
-    const impatience = this.#hooks.endAsked.then(() => after(LOAD_MS_PATIENCE));
     try {
-      return await Promise.race([started, impatience]);
+      return await Promise.race([started, this.#impatience()]);
     } catch (error) {
       await this.#threads.stop();
       throw error;
     } finally {
       started.catch(() => undefined); // settled by the race already
+    }
+  }
+
+  async #impatience(): Promise<undefined> {
+    await this.#hooks.endAsked;
+    for (let waitedMs = 0; waitedMs < LOAD_MS_PATIENCE; waitedMs += POLICY_MS_PATIENCE) {
+      await after(POLICY_MS_PATIENCE);
+      if (this.#threads.loading === "policy") return;
     }
   }
 

@@ -35,8 +35,18 @@ import { refusalOfWelcome, refusalText } from "./handshake.ts";
 import { DIAL_NS_MAX, GREETING_NS_MAX, PING_NS, SILENCE_NS_MAX } from "./limits.ts";
 import { LinkTimes } from "./link-times.ts";
 
-/** `greeting` has an open stream and no welcome; `warming` a welcome and a host that loads. */
-export type LinkPhase = "idle" | "dialing" | "greeting" | "warming" | "ready" | "waiting";
+/**
+ * `greeting` has an open stream and no welcome; `loading` a host that says it has no policy yet;
+ * `warming` a welcome and a policy that is not ready.
+ */
+export type LinkPhase =
+  | "idle"
+  | "dialing"
+  | "greeting"
+  | "loading"
+  | "warming"
+  | "ready"
+  | "waiting";
 
 export type LinkOutput =
   | { readonly kind: "dial" }
@@ -58,6 +68,7 @@ export type EdgeLinkOptions = {
 };
 
 const NEVER = instant(Infinity);
+const AT_ONCE = instant(-Infinity);
 
 export class EdgeLink {
   readonly times = new LinkTimes();
@@ -238,13 +249,14 @@ export class EdgeLink {
     const isWelcome = this.#phase === "warming" || this.#phase === "ready";
     assert(this.#request === undefined || this.#phase === "ready", "only a ready link is asked");
     assert(this.#isOpen || this.#silenceDueNs === NEVER, "only an open stream can be silent");
-    assert(isWelcome || this.#pingDueNs === NEVER, "only a host that said welcome is pinged");
+    const isThere = isWelcome || this.#phase === "loading";
+    assert(isThere || this.#pingDueNs === NEVER, "only a host that has answered is pinged");
     assert(!isWelcome || this.#facts !== undefined, "a welcome names the policy");
     assert(this.#phase === "idle" || this.#session > 0, "a link that tries has a session");
   }
 
   get #isOpen(): boolean {
-    return this.#phase === "greeting" || this.#phase === "warming" || this.#phase === "ready";
+    return ["greeting", "loading", "warming", "ready"].includes(this.#phase);
   }
 
   #dial(nowNs: Instant): void {
@@ -269,7 +281,8 @@ export class EdgeLink {
   }
 
   #welcome(welcome: Welcome, nowNs: Instant): void {
-    if (this.#phase !== "greeting") return; // a repeat of the network's
+    const isAwaited = this.#phase === "greeting" || this.#phase === "loading";
+    if (!isAwaited) return; // a repeat of the network's
     assert(this.#hello !== undefined, "a hello went before");
     const refusal = refusalOfWelcome(this.#hello, welcome, this.#facts);
     if (refusal !== undefined) {
@@ -298,6 +311,11 @@ export class EdgeLink {
   }
 
   #hostState(state: HostStatus_State): void {
+    if (this.#phase === "greeting" && state === HostStatus_State.LOADING) {
+      this.#phase = "loading";
+      this.#phaseDueNs = NEVER;
+      this.#pingDueNs = AT_ONCE;
+    }
     if (this.#phase !== "warming" && this.#phase !== "ready") return;
     const isReady = state === HostStatus_State.READY;
     this.#phase = isReady ? "ready" : "warming";

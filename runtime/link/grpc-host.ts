@@ -22,7 +22,9 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
+import { cut } from "./backoff.ts";
 import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
+import { refusalText } from "./handshake.ts";
 import { HostTally } from "./host-counts.ts";
 import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
@@ -67,6 +69,8 @@ type Stream = ServerDuplexStream<EdgeMessage, HostMessage>;
 
 const NOT_ADMITTED = "one that was revoked, or removed from this host's list";
 const PAIR_AGAIN = "pair again: on the host type holdfast pair host";
+/** Refusals of these fields have had a line of their own. */
+const TOLD_FIELDS: ReadonlySet<string> = new Set(["policy", "certificate"]);
 /** Robots at once. More than these are refused, by gRPC. */
 const STREAM_COUNT_MAX = 64;
 
@@ -173,6 +177,9 @@ class HostStream {
     this.#session = new HostSession(options.runtimeVersions);
     stream.on("data", (message: EdgeMessage) => {
       if (this.#isFrozen) return;
+      const { case: kind, value } = message.message;
+      if (kind === "refusal")
+        this.#options.note(`${this.#name} refused ${cut(refusalText(value))}`);
       this.#session.received(message, options.nowNs());
       this.#carryOut();
     });
@@ -204,6 +211,10 @@ class HostStream {
     this.#stream.end();
     this.#events.ended();
     if (this.#session.robot !== "") this.#options.note(`${this.#session.robot} left`);
+  }
+
+  get #name(): string {
+    return this.robot === "" ? "a robot" : this.robot;
   }
 
   get #isFrozen(): boolean {
@@ -251,6 +262,9 @@ class HostStream {
   #send(message: HostMessage): void {
     const { mischief } = this.#options;
     const { case: kind, value } = message.message;
+    if (kind === "refusal" && !TOLD_FIELDS.has(value.field)) {
+      this.#options.note(`${this.#name} was refused: ${cut(refusalText(value))}`);
+    }
     if (mischief === undefined || kind !== "chunk") {
       this.#write(message);
       return;

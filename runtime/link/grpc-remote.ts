@@ -12,15 +12,14 @@ import { helloOf } from "./edge-messages.ts";
 import type { EdgeFacts } from "./edge-messages.ts";
 import { CANNOT_CONNECT, GrpcEdge } from "./grpc-edge.ts";
 import { refusalText } from "./handshake.ts";
+import { HostWait } from "./host-wait.ts";
+import type { WaitEnd } from "./host-wait.ts";
+import { HOST_LOAD_NS_MAX } from "./limits.ts";
 import { RemotePolicy } from "./remote-policy.ts";
 import type { TlsTrouble } from "./tls-trouble.ts";
 
 /** How often timers are served. */
 const POLL_MS = 5;
-/** A host that cannot be reached for so long is not there: the run does not start. */
-const REACH_MS_MAX = 10_000;
-/** How often a person hears what is waited for. */
-const TELL_MS = 2_000;
 
 export type RemoteOptions = {
   readonly target: string;
@@ -69,21 +68,26 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
   return policy;
 }
 
-async function untilReady(link: EdgeLink, { target, note, explain }: RemoteOptions): Promise<void> {
-  for (let waitedMs = 0; link.phase !== "ready"; waitedMs += POLL_MS) {
+async function untilReady(link: EdgeLink, options: RemoteOptions): Promise<void> {
+  const { target, note, explain, nowNs } = options;
+  const wait = new HostWait();
+  const fromNs = nowNs();
+  for (let isFirst = true; link.phase !== "ready"; isFirst = false) {
     if (link.refusal !== undefined) {
-      throw unreachable(target, "a host that fits this robot", refusalText(link.refusal));
+      throw unreachable(target, "a host that serves this robot", refusalText(link.refusal));
     }
-    const isMissing = link.facts === undefined && waitedMs >= REACH_MS_MAX;
-    if (link.facts === undefined && (waitedMs === 0 || isMissing)) {
+    const waitedNs = nowNs() - fromNs;
+    const end = wait.end(link.phase, waitedNs);
+    if (isFirst || end === "missing") {
       const trouble = await explain?.();
       if (trouble !== undefined) throw unreachable(target, trouble.expected, trouble.found);
     }
-    if (isMissing) {
-      const remedy = "start one there: holdfast host --help";
-      throw unreachable(target, `a policy host (${remedy})`, missingText(link.text));
+    if (end !== undefined) {
+      const found = end === "missing" ? missingText(link.text) : link.text;
+      throw unreachable(target, expectedInstead[end], found);
     }
-    if (waitedMs % TELL_MS === 0 && waitedMs > 0) note(`policy host ${target}: ${link.text}`);
+    const line = wait.line(target, link.text, waitedNs);
+    if (line !== undefined) note(line);
     await Bun.sleep(POLL_MS);
   }
 }
@@ -91,6 +95,11 @@ async function untilReady(link: EdgeLink, { target, note, explain }: RemoteOptio
 /** What is there instead of a host, from how the link stands. */
 export const missingText = (linkText: string): string =>
   linkText.endsWith(CANNOT_CONNECT) ? "nobody who listens there" : linkText;
+
+const expectedInstead: Readonly<Record<WaitEnd, string>> = {
+  missing: "a policy host (start one there: holdfast host --help)",
+  tooLong: `one that is ready within ${HOST_LOAD_NS_MAX / 1e9} s`,
+};
 
 function unreachable(target: string, expected: string, found: string): PolicyError {
   const action = `Cannot use the policy host ${target}`;

@@ -132,7 +132,7 @@ export class HostSession {
 
   status(state: HostStatus_State, text: string): void {
     this.#state = state;
-    if (this.#facts === undefined) return;
+    if (this.#facts === undefined && state !== HostStatus_State.LOADING) return;
     this.#send({ case: "status", value: create(HostStatusSchema, { state, text }) });
   }
 

@@ -8,8 +8,12 @@ export const PROTOCOL_VERSION = 1;
 
 /** From dialling to an open stream. A peer that accepts and says nothing is given up. */
 export const DIAL_NS_MAX = milliseconds(1_000);
-/** From hello to welcome: no work is done between them. */
+/** From hello to welcome, or to a host's word that it loads: no work is done between them. */
 export const GREETING_NS_MAX = milliseconds(1_000);
+/** A policy that loads and warms up: models compile for minutes. Then its host gives it up. */
+export const LOAD_NS_MAX = milliseconds(600_000);
+/** The robot gives up later than its host, which says why. */
+export const HOST_LOAD_NS_MAX = milliseconds(660_000);
 /** A question that keeps the line alive, and measures it. */
 export const PING_NS = milliseconds(150);
 /**

@@ -14,19 +14,26 @@ import { createPolicy } from "./registry.ts";
 /** A path is taken from the current directory. Throws PolicyError. */
 export async function loadPolicy(nameOrPath: string, context: PolicyContext): Promise<Policy> {
   if (!isPolicyPath(nameOrPath)) return createPolicy(nameOrPath, context);
-  const path = isAbsolute(nameOrPath) ? nameOrPath : resolve(nameOrPath);
-  const module = await attempt(path, "a module that loads", () => importModule(path));
-  const create = module["createPolicy"];
-  if (typeof create !== "function") {
-    const found = boundedText(Object.keys(module).join(", "));
-    throw refusal(path, "an export createPolicy(context)", found === "" ? "no exports" : found);
-  }
+  const path = absolute(nameOrPath);
+  const create = await importPolicy(nameOrPath);
   const policy = await attempt(path, "createPolicy not to throw", () => create(context));
   const parts = "a policy whose parts can be read";
   const missing = await attempt(path, parts, () => missingPart(policy));
   if (missing !== undefined) throw refusal(path, `a policy with ${missing}`, kindOf(policy));
   return policy as Policy;
 }
+
+/** Imports a module and gives its `createPolicy`. Throws PolicyError. */
+export async function importPolicy(named: string): Promise<(context: PolicyContext) => unknown> {
+  const path = absolute(named);
+  const module = await attempt(path, "a module that loads", () => importModule(path));
+  const create = module["createPolicy"];
+  if (typeof create === "function") return create as (context: PolicyContext) => unknown;
+  const found = boundedText(Object.keys(module).join(", "));
+  throw refusal(path, "an export createPolicy(context)", found === "" ? "no exports" : found);
+}
+
+const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(path));
 
 async function importModule(path: string): Promise<Record<string, unknown>> {
   return (await import(pathToFileURL(path).href)) as Record<string, unknown>;

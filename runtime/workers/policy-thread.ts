@@ -42,7 +42,9 @@ export class PolicyThread {
     this.#thread = thread;
     let failure = "";
     thread.on("message", (message) => {
-      if (isWorkerMessage(message) && message.kind === "policy") this.name = message.name;
+      if (!isWorkerMessage(message)) return;
+      if (message.kind === "policy") this.name = message.name;
+      if (message.kind === "note") note(message.text);
     });
     thread.on("error", (error: Error) => {
       failure = error.message;

@@ -10,12 +10,14 @@ import platform
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import NoReturn, Optional
 
 import grpc
 import numpy as np
 
+from .import_watch import ImportWatch
 from .limits import PROTOCOL_VERSION
 from .load import load_policy
 from .notes import Notes
@@ -23,6 +25,7 @@ from .policy_thread import PolicyPlan
 from .server import CannotListen, HostServer
 from .trust import trust_for
 from .usage import (
+    EXIT_BAD_INPUT,
     LISTEN_DEFAULT,
     WARM_UP_COUNT_MAX,
     UsageError,
@@ -31,8 +34,8 @@ from .usage import (
     length_ns_of,
 )
 
-EXIT_BAD_INPUT = 2
-# How soon a robot that is revoked loses its session.
+EXIT_INTERRUPTED = 130
+# How soon a robot that is revoked loses its session, and how often policies that load are looked at.
 RECHECK_S = 1.0
 
 DESCRIPTION = "Runs your policy for robots that connect over gRPC, with an instance for each."
@@ -73,6 +76,8 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     except UsageError as error:
         print(f"holdfast_host: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
+    except KeyboardInterrupt:  # while a module is imported
+        return EXIT_INTERRUPTED
 
 
 def _read(given: Optional[Sequence[str]]) -> argparse.Namespace:
@@ -99,8 +104,10 @@ def _serve(values: argparse.Namespace) -> int:
     trust = trust_for(values, address)
     warm_up_count = count_of("--warm-up", values.warm_up, WARM_UP_COUNT_MAX)
     promise_ns = length_ns_of("--promise", values.promise)
-    plan = PolicyPlan(load_policy(values.policy), warm_up_count, promise_ns)
     notes = Notes(lambda text: print(text, file=sys.stderr, flush=True))
+    with ImportWatch(values.policy, notes.note):
+        policy = load_policy(values.policy)
+    plan = PolicyPlan(policy, warm_up_count, promise_ns)
     server = HostServer(plan, _versions(), notes, trust.admits)
     try:
         port = server.open(address.target, trust.credentials)
@@ -115,6 +122,7 @@ def _serve(values: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: ended.set())
     while not ended.wait(RECHECK_S):
         server.recheck()
+        server.watch(time.monotonic_ns())
     server.close()
     return 0
 

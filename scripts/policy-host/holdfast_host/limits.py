@@ -16,6 +16,11 @@ SEND_SIZE_BYTES_MAX = 1 << 20
 STREAM_COUNT_MAX = 64
 DESCRIBE_COUNT_MAX = 4
 
+# A policy that loads and warms up: models compile for minutes. Then it is given up. A person hears
+# of one that loads after the second, and again each time that doubles.
+LOAD_NS_MAX = 600_000_000_000
+TELL_NS = 2_000_000_000
+
 # Messages that wait for a robot to read them. One that reads none for so long is given up.
 UNREAD_COUNT_MAX = 256
 

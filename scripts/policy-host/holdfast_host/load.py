@@ -44,6 +44,8 @@ def _import(module_name: str) -> ModuleType:
             ) from error
         expected = "a module in this folder or on PYTHONPATH, without .py"
         raise UsageError(OPTION, expected, quoted(module_name)) from error
+    except KeyboardInterrupt:
+        raise  # a person waits no longer
     except BaseException as error:  # whatever a person's module does as it is imported
         spec = importlib.util.find_spec(module_name)
         file = (spec.origin if spec is not None else None) or ""

@@ -17,6 +17,7 @@ class PolicyPool:
         self._notes = notes
         self._lock = threading.Lock()
         self._idle: list[PolicyThread] = []
+        self._loading: list[PolicyThread] = []
 
     def take(self, robot: Robot) -> PolicyThread:
         """One that the same robot left, or a new one."""
@@ -27,7 +28,17 @@ class PolicyPool:
                 if thread.robot == robot:
                     self._idle.remove(thread)
                     return thread
-        return PolicyThread(self.plan, robot, self._notes)
+            thread = PolicyThread(self.plan, robot, self._notes)
+            self._loading.append(thread)
+        return thread
+
+    def watch(self, now_ns: int) -> None:
+        """Tells what takes long to load, and gives up what takes too long. Call it every second."""
+        with self._lock:
+            loading = list(self._loading)
+        over = [thread for thread in loading if not thread.watch(now_ns)]
+        with self._lock:
+            self._loading = [thread for thread in self._loading if thread not in over]
 
     def give_back(self, thread: PolicyThread) -> None:
         thread.detach()

@@ -15,6 +15,7 @@ from typing import Callable, Optional, Protocol
 from .answer import BadAnswer, rows_of
 from .facts import schema_of
 from .generated import policy_pb2 as pb
+from .limits import LOAD_NS_MAX, TELL_NS
 from .notes import Notes, error_text
 from .policy import Policy, Robot
 from .reading import StrangeObservation, observation_of, warm_up_message
@@ -58,6 +59,8 @@ class PolicyThread:
         self._act: Optional[tuple[pb.Observation, Decided]] = None
         self._is_closed = False
         self._failure = ""
+        self._started_ns = time.monotonic_ns()
+        self._tell_ns = TELL_NS
         self._epoch = WARM_UP_EPOCH
         # A hung policy must not keep the process from ending.
         threading.Thread(target=self._run, name=f"policy of {robot.name}", daemon=True).start()
@@ -85,6 +88,26 @@ class PolicyThread:
     def is_closed(self) -> bool:
         return self._is_closed
 
+    def watch(self, now_ns: int) -> bool:
+        """While it loads: tells that it does, and gives it up when it has taken too long, though the
+        thread itself cannot be ended. False once there is nothing to watch."""
+        with self._wake:
+            state = self._state
+            if self._is_closed or state == pb.HostStatus.STATE_READY:
+                return False
+        is_made = state != pb.HostStatus.STATE_LOADING
+        what = "its first reset and act" if is_made else "its __init__ and setup"
+        loading_ns = now_ns - self._started_ns
+        limit = f"{LOAD_NS_MAX // 10**9} s"
+        if loading_ns >= LOAD_NS_MAX:
+            self._fail(f"it was not ready within {limit} ({what})")
+            return False
+        if loading_ns >= self._tell_ns:
+            self._tell_ns *= 2
+            still = f"still loads after {loading_ns // 10**9} s: {what}; given up after {limit}"
+            self._notes.note(f"{self.robot.name}: the policy {still}")
+        return True
+
     def reset(self, epoch: int) -> None:
         with self._wake:
             self._reset = epoch
@@ -102,7 +125,7 @@ class PolicyThread:
         except BaseException as error:  # sys.exit in a policy ends no more than that policy
             self._fail(error_text(error, self._file))
             return
-        if self._plan.warm_up_count > 0:
+        if self._plan.warm_up_count > 0 and not self._is_closed:
             self._enter(pb.HostStatus.STATE_WARMING_UP)
             self._warm_up(policy)
         self._enter(pb.HostStatus.STATE_READY)
@@ -162,18 +185,22 @@ class PolicyThread:
 
     def _enter(self, state: "pb.HostStatus.State") -> None:
         with self._wake:
+            if self._is_closed:
+                return  # it was given up
             self._state = state
             listener = self._listener
         if listener is not None:
             listener.policy_state(state, _state_text(state))
 
     def _fail(self, text: str) -> None:
-        self._notes.trouble(f"{self.robot.name}: the policy cannot be set up: {text}")
         with self._wake:
+            if self._is_closed:
+                return
             self._is_closed = True
             self._state = pb.HostStatus.STATE_CLOSING
             self._failure = text
             listener = self._listener
+        self._notes.trouble(f"{self.robot.name}: the policy cannot be set up: {text}")
         if listener is not None:
             listener.policy_failed(text)
 

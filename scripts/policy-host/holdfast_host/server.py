@@ -99,6 +99,10 @@ class HostServer:
         for stream in streams:
             stream.recheck()
 
+    def watch(self, now_ns: int) -> None:
+        """Looks at policies that load."""
+        self._pool.watch(now_ns)
+
     def _describe(
         self, _request: pb.DescribeRequest, context: grpc.ServicerContext
     ) -> pb.DescribeReply:

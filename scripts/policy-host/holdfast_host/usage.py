@@ -10,6 +10,7 @@ import socket
 from dataclasses import dataclass
 
 PORT_DEFAULT = 7777
+EXIT_BAD_INPUT = 2
 LISTEN_DEFAULT = f"127.0.0.1:{PORT_DEFAULT}"
 PORT_MAX = 65_535
 # An address that is nobody's: the way there is the way to everywhere else.
