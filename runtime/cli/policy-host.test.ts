@@ -177,7 +177,7 @@ describe("a policy that loads", () => {
     await Promise.resolve();
     host.says({ kind: "made", facts: facts() });
     host.says({ kind: "ready" });
-    expect(told).toEqual(["LOADING its policy", "made", "WARMING_UP warming up", "READY ready"]);
+    expect(told).toEqual(["LOADING its policy", "made", "WARMING_UP warming up", "READY "]);
   });
 
   test.each([
