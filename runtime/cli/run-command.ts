@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
-import { isRemote, parseAddress } from "../link/address.ts";
+import { isRemote, parseDialAddress } from "../link/address.ts";
 import { isOpenpi } from "../link/openpi-address.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
@@ -19,6 +19,8 @@ import { stateFolder } from "../workers/state-folder.ts";
 import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
+import { CHARACTER_DEVICE, fileKind, NOTHING } from "./file-kind.ts";
+import { lockstepRefusal } from "./lockstep-refusal.ts";
 import { openpiPlan } from "./openpi-choice.ts";
 import { checkPolicyFile } from "./policy-file.ts";
 import { OperatorDesk } from "./operator-desk.ts";
@@ -158,18 +160,9 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
   const time = values.time ?? "streaming";
-  if (time === "lockstep" && plan.spinTailNs > 0) {
-    throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
-  }
-  const camera = plan.robot.sim?.camera?.id;
-  if (time === "lockstep" && camera !== undefined && task.requires.includes(camera)) {
-    const expected = `streaming, as task ${task.name} requires pictures`;
-    throw new UsageError("--time", expected, quoted(time));
-  }
   const estop = estopChoice(values, hasKeyboard);
-  if (time === "lockstep" && estop.kind !== "none") {
-    throw new UsageError("--estop", "--time streaming with it", "--time lockstep");
-  }
+  const refusal = lockstepRefusal({ plan, estop });
+  if (time === "lockstep" && refusal !== undefined) throw refusal;
   return { profile: deployment.name, plan, time, durationS: values.duration, estop };
 }
 
@@ -187,10 +180,18 @@ function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
   if (estop === undefined || estop === "none") return { kind: "none" };
   if (isEmulated) return { kind: "emulated", autoReset: !hasKeyboard && autoReset !== false };
   if (isBoard) {
+    requireLine(estop);
     const key = estopKey === undefined ? undefined : readEstopKey(estopKey);
     return { kind: "board", path: estop, key };
   }
   throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
+}
+
+/** Throws UsageError for something there that is no serial line. */
+function requireLine(path: string): void {
+  const kind = fileKind(path);
+  if (kind === NOTHING || kind === CHARACTER_DEVICE) return;
+  throw new UsageError("--estop", "a serial line", `${kind} at ${quoted(path)}`);
 }
 
 /**
@@ -228,7 +229,7 @@ async function checkPolicy(
  * is dialled.
  */
 async function checkRemote(url: string, { user }: CommandContext): Promise<void> {
-  const address = parseAddress(url);
+  const address = parseDialAddress(url);
   if (address === undefined) {
     throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
   }
