@@ -2,12 +2,11 @@
 // Lines of the bad file are counted here, not taken from the loader.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtinFiles } from "../profile/builtin.ts";
 import { loadRobot } from "../profile/load.ts";
-import { fakeContext } from "./fixture.ts";
+import { fakeContext, freshFolder } from "./fixture.ts";
 import { runProgram } from "./program.ts";
 
 async function check(file: string) {
@@ -53,7 +52,7 @@ test("a deployment shows its choices and its robot", async () => {
 });
 
 test("a bad file is told with every place, and exit code 2", async () => {
-  const file = join(mkdtempSync(join(tmpdir(), "hf-")), "bad.yaml");
+  const file = join(freshFolder(), "bad.yaml");
   const good = builtinFiles.get("profiles/document-one.yaml")!;
   const bad = good
     .replace("control_hz: 50", "control_hz: .nan")

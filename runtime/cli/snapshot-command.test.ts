@@ -2,13 +2,12 @@
 // seed. Sizes are read from the bytes of the file.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fakeContext } from "./fixture.ts";
+import { fakeContext, freshFolder } from "./fixture.ts";
 import { runProgram } from "./program.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "hf-"));
+const folder = freshFolder();
 
 async function snap(...args: readonly string[]) {
   const context = fakeContext();
