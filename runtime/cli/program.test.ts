@@ -63,6 +63,22 @@ const bad: readonly (readonly [string, string])[] = [
       'or a path to a .ts, .js or .onnx file, found "nope"',
   ],
   ["run --policy ./nope.ts", 'Cannot use --policy: expected a file, found nothing at "./nope.ts"'],
+  [
+    "run --policy .",
+    "Cannot use --policy: expected one of " +
+      `${policyNames}, ` +
+      'or a path to a .ts, .js or .onnx file, found "."',
+  ],
+  ["run --policy ./", 'Cannot use --policy: expected a regular file, found a folder at "./"'],
+  [
+    "run --policy ./README.md",
+    'Cannot use --policy: expected a .ts, .js or .onnx file, found "./README.md"',
+  ],
+  [
+    "run --policy grpc://127.0.0.1:0",
+    'Cannot use --policy: expected grpc://HOST:PORT, found "grpc://127.0.0.1:0"',
+  ],
+  ["run --estop /", 'Cannot use --estop: expected a serial line, found a folder at "/"'],
   ["run --policy-latency 3", `Cannot read the policy latency: expected ${latencies}, found "3"`],
   [
     "run --fault freze:joints",
@@ -351,6 +367,9 @@ test("help, version and an empty line are answered on standard output", async ()
     [["version"], `holdfast ${packageFacts.version}\nBun      ${Bun.version}\n`],
     [["run", "--help"], "Usage: holdfast run [options] [PROFILE]"],
     [["--help"], "Usage: holdfast [options] [command]"],
+    [["help"], "Usage: holdfast [options] [command]"],
+    [["help", "run"], "Usage: holdfast run [options] [PROFILE]"],
+    [["help", "bench", "tick"], "Usage: holdfast bench tick [options]"],
     [[], "Usage: holdfast [options] [command]"],
   ] as const) {
     const context = fakeContext();
