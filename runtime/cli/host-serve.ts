@@ -16,6 +16,7 @@ import { needIdentity } from "../link/pair-rules.ts";
 import { PairStore } from "../link/pair-store.ts";
 import { certificateFingerprint } from "../link/tls-certificates.ts";
 import { HostCredentials } from "../link/tls-trust.ts";
+import { loadRobot, loadTask } from "../profile/load.ts";
 import { sessionOrigin, SystemClock, wallTimeMs } from "../workers/system-clock.ts";
 import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -33,10 +34,13 @@ import { PROGRAM_VERSION } from "./version-command.ts";
 /** How soon a robot that is revoked loses its session. */
 const RECHECK_MS = 1_000;
 
-/** Serves until a signal. Throws UsageError and PairingError. */
+/** Serves until a signal. Throws UsageError, ProfileError and PairingError. */
 export async function servePolicies(values: HostValues, context: CommandContext): Promise<void> {
   const address = listenAddress(values.listen ?? DEFAULT_LISTEN);
   if (values.policy !== undefined) await checkPolicyFile(values.policy);
+  // Opened anew for each robot: here only to refuse what is none before anybody connects.
+  if (values.robot !== undefined) loadRobot(values.robot);
+  if (values.task !== undefined) loadTask(values.task);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
   const note = (text: string): void => context.err.write(`${printable(text)}\n`);
   const { policy, robot, task, promise } = values;

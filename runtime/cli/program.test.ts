@@ -94,6 +94,11 @@ const bad: readonly (readonly [string, string])[] = [
     "run --task nope",
     `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`,
   ],
+  ["host --robot ./nope.yaml", "./nope.yaml: expected a file, found nothing there"],
+  [
+    "host --task nope",
+    `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`,
+  ],
   ["run ./nope.yaml", "./nope.yaml: expected a file, found nothing there"],
   [
     "run ur5e --task pick_place",
