@@ -3,7 +3,13 @@
 
 import { expect, test } from "bun:test";
 import { loadRobot } from "../profile/load.ts";
-import { anchoringOf, isOnnxPath, isPolicyPath, onnxMappingPath, policyKind } from "./policy-kind.ts";
+import {
+  anchoringOf,
+  isOnnxPath,
+  isPolicyPath,
+  onnxMappingPath,
+  policyKind,
+} from "./policy-kind.ts";
 import type { PolicyKind } from "./policy-kind.ts";
 
 const named: Readonly<Record<PolicyKind, readonly string[]>> = {
