@@ -9,12 +9,13 @@ export function lockstepRefusal({
   plan,
   estop,
 }: Pick<RunOptions, "plan" | "estop">): UsageError | undefined {
-  const { robot, task, spinTailNs } = plan;
+  const { robot, task, spinTailNs, openpi } = plan;
   const camera = robot.sim?.camera?.id;
   if (spinTailNs > 0) return besideStreaming("--spin-tail");
   if (camera !== undefined && task.requires.includes(camera)) {
-    const expected = `streaming, as task ${task.name} requires pictures`;
-    return new UsageError("--time", expected, '"lockstep"');
+    const isShown = (openpi?.pictures.length ?? 0) > 0;
+    const why = isShown ? "the server is shown pictures" : `task ${task.name} requires pictures`;
+    return new UsageError("--time", `streaming, as ${why}`, '"lockstep"');
   }
   return estop.kind === "none" ? undefined : besideStreaming("--estop");
 }
