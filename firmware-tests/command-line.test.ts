@@ -2,7 +2,7 @@
 // behind standard output, a pipe where a file is expected, a taken port, signals that come in
 // pairs. A command that hangs is killed, which its signal then shows.
 
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FROM_SOURCE, ProgramRun, runToEnd, Scratch } from "./process.ts";
@@ -12,11 +12,11 @@ setDefaultTimeout(90_000);
 const PORT = 28_390;
 const SCRIPTS_RUN = join(import.meta.dir, "../scripts/run");
 
-let scratch = new Scratch();
-afterEach(() => {
-  scratch[Symbol.dispose]();
+let scratch: Scratch;
+beforeEach(() => {
   scratch = new Scratch();
 });
+afterEach(() => scratch[Symbol.dispose]());
 
 const type = (line: string, program?: readonly string[]): Promise<Ended> =>
   runToEnd(line.split(" "), { scratch, ...(program !== undefined && { program }) });
