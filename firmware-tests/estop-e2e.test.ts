@@ -44,7 +44,11 @@ test("without a person nothing arms; a command from elsewhere presses the reset"
   expect(arm.stdout + arm.stderr).toContain("e-stop reset pressed");
   await run.moving();
   program.signal("SIGTERM");
-  expect((await program.end).code).toBe(0);
+  const { code, stdout } = await program.end;
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining("Again, without what you did by hand"),
+  ]);
 });
 
 test("a robot that takes longer to stop gets a board that waits as long, and moves", async () => {

@@ -1,6 +1,7 @@
 // A whole lockstep run in this process, from its command line to its exit code and JSON report. It
 // opens no socket and no page: only what the run itself does is of interest.
 
+import { afterAll } from "bun:test";
 import { EventEmitter } from "node:events";
 import { runProgram } from "../runtime/cli/program.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
@@ -10,10 +11,12 @@ import type { RunPlan } from "../runtime/workers/plan.ts";
 import { reportOf, Scratch } from "./process.ts";
 import type { RunJson } from "./process.ts";
 
-// A run that latches writes its last ticks where this process keeps its state.
-const scratch = new Scratch();
-process.env["XDG_STATE_HOME"] = scratch.stateFolder;
-process.once("exit", () => scratch[Symbol.dispose]());
+/** Until the test is over a run that latches writes its last ticks into a folder of their own. */
+function freshState(): void {
+  const scratch = new Scratch();
+  process.env["XDG_STATE_HOME"] = scratch.stateFolder;
+  afterAll(() => scratch[Symbol.dispose]());
+}
 
 class Text {
   readonly isTerminal = false;
@@ -46,6 +49,7 @@ export async function lockstepRun(
   onHandle: (handle: RunHandle) => void = () => undefined,
   patience: Partial<Patience> = {},
 ): Promise<LockstepRun> {
+  freshState();
   const out = new Text();
   const err = new Text();
   const told: string[] = [];

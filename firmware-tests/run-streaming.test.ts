@@ -142,18 +142,34 @@ describe("signals", () => {
     expect(end.stderr).toContain("ending under control: parks the robot, then lets go");
   }
 
-  test.each(["SIGINT", "SIGHUP"] as const)("%s ends under control", async (name) => {
-    const run = launch("");
-    await untilStatus(run, isMoving);
-    run.signal(name);
-    await expectParked(run);
-  });
+  test.each(["SIGINT", "SIGHUP", "SIGQUIT", "SIGXCPU"] as const)(
+    "%s ends under control",
+    async (name) => {
+      const run = launch("");
+      await untilStatus(run, isMoving);
+      run.signal(name);
+      await expectParked(run);
+    },
+  );
 
   test("SIGTERM as well, and two at once, as `timeout` sends them, are one", async () => {
     const run = launch("");
     await untilStatus(run, isMoving);
     run.signal("SIGTERM");
     await run.until(/ending under control/);
+    run.signal("SIGTERM");
+    await expectParked(run);
+  });
+
+  test("signals that ask for nothing change nothing", async () => {
+    const run = launch("");
+    await untilStatus(run, isMoving);
+    const idle = ["SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO"] as const;
+    for (const name of idle) {
+      run.signal(name);
+      await untilStatus(run, isMoving);
+    }
+    expectThreads(run);
     run.signal("SIGTERM");
     await expectParked(run);
   });

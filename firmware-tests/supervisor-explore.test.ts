@@ -145,50 +145,54 @@ function changesOfTable(): string[] {
   return [...changes].sort();
 }
 
-test("no run of inputs breaks a rule, and every change of the table is met", () => {
-  const seen = new Set<string>();
-  const changes = new Set<string>();
-  const pairs = new Set<string>();
-  let layer: Uint8Array[] = [new Uint8Array()];
-  let depth = 0;
-  for (; depth < DEPTH_MAX && layer.length > 0 && seen.size < STATES_MAX; depth += 1) {
-    const next: Uint8Array[] = [];
-    for (const run of layer) {
-      for (let input = 0; input < INPUT_COUNT; input += 1) {
-        const supervisor = begin();
-        const ledger = new Ledger();
-        for (const [tick, past] of run.entries()) {
+test(
+  "no run of inputs breaks a rule, and every change of the table is met",
+  () => {
+    const seen = new Set<string>();
+    const changes = new Set<string>();
+    const pairs = new Set<string>();
+    let layer: Uint8Array[] = [new Uint8Array()];
+    let depth = 0;
+    for (; depth < DEPTH_MAX && layer.length > 0 && seen.size < STATES_MAX; depth += 1) {
+      const next: Uint8Array[] = [];
+      for (const run of layer) {
+        for (let input = 0; input < INPUT_COUNT; input += 1) {
+          const supervisor = begin();
+          const ledger = new Ledger();
+          for (const [tick, past] of run.entries()) {
+            const before = supervisor.mode;
+            step(supervisor, past, tick);
+            ledger.note(past, before, supervisor);
+          }
           const before = supervisor.mode;
-          step(supervisor, past, tick);
-          ledger.note(past, before, supervisor);
+          const walked = supervisor.pathLength;
+          step(supervisor, input, run.length);
+          ledger.note(input, before, supervisor);
+          const broken = judge(supervisor, input, before, ledger);
+          if (broken.length > 0)
+            throw new Error(`${broken.join(", ")}: ${[...run, input].join(" ")}`);
+          pairs.add(`${before} ${input}`);
+          for (let at = walked; at < supervisor.pathLength; at += 1) {
+            const [from, to] = [supervisor.path[at - 1]!, supervisor.path[at]!];
+            changes.add(`${modeNames[from as Mode]} ${modeNames[to as Mode]}`);
+          }
+          const key = keyOf(supervisor, ledger);
+          if (seen.has(key)) continue;
+          seen.add(key);
+          next.push(Uint8Array.of(...run, input));
         }
-        const before = supervisor.mode;
-        const walked = supervisor.pathLength;
-        step(supervisor, input, run.length);
-        ledger.note(input, before, supervisor);
-        const broken = judge(supervisor, input, before, ledger);
-        if (broken.length > 0)
-          throw new Error(`${broken.join(", ")}: ${[...run, input].join(" ")}`);
-        pairs.add(`${before} ${input}`);
-        for (let at = walked; at < supervisor.pathLength; at += 1) {
-          const [from, to] = [supervisor.path[at - 1]!, supervisor.path[at]!];
-          changes.add(`${modeNames[from as Mode]} ${modeNames[to as Mode]}`);
-        }
-        const key = keyOf(supervisor, ledger);
-        if (seen.has(key)) continue;
-        seen.add(key);
-        next.push(Uint8Array.of(...run, input));
       }
+      layer = next;
     }
-    layer = next;
-  }
-  noteFigure({
-    part: "supervisor explored",
-    case: layer.length === 0 ? `closed ${depth} steps deep` : `${depth} steps deep, not closed`,
-    measured: `${seen.size} states, ${pairs.size} pairs of mode and input, 0 broken rules`,
-    limit: "no rule broken, every change of mode met",
-    tries: `${INPUT_COUNT} inputs a state`,
-  });
-  expect([...changes].sort()).toEqual(changesOfTable());
-  expect(pairs.size).toBe(Object.values(Mode).length * INPUT_COUNT);
-}, isLong ? 3_600_000 : 600_000);
+    noteFigure({
+      part: "supervisor explored",
+      case: layer.length === 0 ? `closed ${depth} steps deep` : `${depth} steps deep, not closed`,
+      measured: `${seen.size} states, ${pairs.size} pairs of mode and input, 0 broken rules`,
+      limit: "no rule broken, every change of mode met",
+      tries: `${INPUT_COUNT} inputs a state`,
+    });
+    expect([...changes].sort()).toEqual(changesOfTable());
+    expect(pairs.size).toBe(Object.values(Mode).length * INPUT_COUNT);
+  },
+  isLong ? 3_600_000 : 600_000,
+);

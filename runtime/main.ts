@@ -39,14 +39,13 @@ const keyboard = hasKeyboard() ? process.stdin : undefined;
 
 const guard = new ProcessGuard(keyboard, err);
 
-/** A shell may stand in a folder that somebody has removed. */
-function workingFolder(): string {
+/** Undefined where a shell stands in a folder that somebody has removed. A stop needs none. */
+function workingFolder(): string | undefined {
   try {
     return process.cwd();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
-    err.write("holdfast: Cannot run here: the current folder is gone, cd to one that is there\n");
-    process.exit(2);
+    return undefined;
   }
 }
 

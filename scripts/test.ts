@@ -13,6 +13,7 @@ import { runGroups } from "./lanes.ts";
 import type { Group, Outcome, Stage, Verdict } from "./lanes.ts";
 import { LONG_FIGURES } from "./long-report.ts";
 import { optionalParts } from "./optional-parts.ts";
+import { TemporaryFolder } from "./temporary-folder.ts";
 
 type Arguments = { readonly long: boolean; readonly paths: readonly string[] };
 
@@ -37,7 +38,7 @@ const COMPUTING = [
 const NOT_FOR_COVERAGE = [
   ...["estop-behaviour*", "estop-chip*", "estop-core*", "estop-e2e*", "estop-errors*"],
   ...["estop-fuzz*", "estop-late*", "estop-model*", "kill-matrix*", "scenarios/*"],
-  ...["console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
+  ...["command-line*", "console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
   ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
   ...["anchoring*", "policy-trouble*", "profile-sweep*", "stood-still*"],
@@ -140,8 +141,17 @@ const optionalStage: Stage = {
   },
 };
 
-function plan({ long, paths }: Arguments): Group[] {
-  if (paths.length > 0) return [[[tests("tests", long, paths)]]];
+const leftBehind = (folder: TemporaryFolder): Stage => ({
+  name: "nothing left behind",
+  run: async () => {
+    const left = folder.leftText();
+    return left === undefined ? PASSED : failed(left);
+  },
+});
+
+function plan({ long, paths }: Arguments, folder: TemporaryFolder): Group[] {
+  const last = [[leftBehind(folder)]];
+  if (paths.length > 0) return [[[tests("tests", long, paths)]], last];
   const waiting = testFiles().filter((path) => !computes(path));
   const computing = testFiles().filter(computes);
   const checks = [
@@ -161,7 +171,7 @@ function plan({ long, paths }: Arguments): Group[] {
     ...(long ? [command("long report", 60, [BUN, "scripts/long-report.ts"])] : []),
     command("binary", 300, [BUN, "scripts/binary-check.ts"]),
   ];
-  return [[checks], [[tests("tests", long, waiting.map(exactly))], beside], [after]];
+  return [[checks], [[tests("tests", long, waiting.map(exactly))], beside], [after], last];
 }
 
 function tell(verdicts: readonly Verdict[]): boolean {
@@ -197,6 +207,9 @@ if (import.meta.main) {
     rmSync(LONG_FIGURES, { force: true });
   }
   mkdirSync(RESULTS, { recursive: true });
-  const verdicts = await runGroups(plan(given), (text) => process.stdout.write(text));
+  const folder = new TemporaryFolder();
+  process.env["TMPDIR"] = folder.path;
+  const verdicts = await runGroups(plan(given, folder), (text) => process.stdout.write(text));
+  folder[Symbol.dispose]();
   process.exit(tell(verdicts) ? 0 : 1);
 }

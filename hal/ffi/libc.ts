@@ -61,6 +61,7 @@ const ERRNO_NAMES: Readonly<Record<number, string>> = {
   16: "EBUSY",
   17: "EEXIST",
   19: "ENODEV",
+  21: "EISDIR",
   22: "EINVAL",
   25: "ENOTTY",
   32: "EPIPE",

@@ -4,6 +4,7 @@
 import { NS_PER_US } from "../contracts/units.ts";
 import { policyKind } from "../policy/policy-kind.ts";
 import type { PolicyKind } from "../policy/policy-kind.ts";
+import { lockstepRefusal } from "./lockstep-refusal.ts";
 import type { RunReport } from "./report.ts";
 import type { RunValues } from "./run-command.ts";
 
@@ -35,11 +36,13 @@ export function againCommand(
   return [program, ...words].map(quotedForShell).join(" ");
 }
 
+const MAY_BE_LOCKSTEP = " (repeats to the bit with --time lockstep)";
+
 // What decides on another machine is no part of this program: asked the same, it may answer
 // otherwise. So may a module, which can read any clock and draw any chance.
 const repeats: Readonly<Record<PolicyKind, { lockstep: string; streaming: string }>> = {
-  shipped: { lockstep: ", to the bit", streaming: " (repeats to the bit with --time lockstep)" },
-  model: { lockstep: ", to the bit", streaming: " (repeats to the bit with --time lockstep)" },
+  shipped: { lockstep: ", to the bit", streaming: MAY_BE_LOCKSTEP },
+  model: { lockstep: ", to the bit", streaming: MAY_BE_LOCKSTEP },
   module: { lockstep: ", to the bit if the policy decides alike", streaming: "" },
   remote: { lockstep: ", to the bit if the host decides alike", streaming: "" },
 };
@@ -48,6 +51,7 @@ const repeats: Readonly<Record<PolicyKind, { lockstep: string; streaming: string
 export function againLabel({ options, isSteered, failure }: RunReport): string {
   if (isSteered) return "Again, without what you did by hand";
   if (failure !== undefined) return "Again"; // where a thread is lost may be a matter of wall time
+  if (options.time === "streaming" && lockstepRefusal(options) !== undefined) return "Again";
   return `Again${repeats[policyKind(options.plan.policy)][options.time]}`;
 }
 

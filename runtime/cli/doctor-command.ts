@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { doctor, formatDoctor } from "./doctor.ts";
+import { writeJson } from "./json-out.ts";
 import { ExitCode } from "./usage.ts";
 
 const HELP = `
@@ -17,10 +18,11 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .description("Looks at real-time priority, memory lock, cores, ports, disk and more.")
     .option("--json", "print one line of JSON")
     .addHelpText("after", HELP)
-    .action(({ json = false }: { readonly json?: boolean }) => {
+    .action(async ({ json = false }: { readonly json?: boolean }) => {
       const lines = doctor();
-      context.out.write(`${json ? JSON.stringify(lines) : formatDoctor(lines)}\n`);
       const hasFailed = lines.some((line) => line.verdict === "fail");
       context.exitWith(hasFailed ? ExitCode.Failed : ExitCode.Done);
+      if (json) await writeJson(context, lines);
+      else context.out.write(`${formatDoctor(lines)}\n`);
     });
 }

@@ -1,6 +1,7 @@
 // What the tests of this folder share: a run that only remembers what it was asked, an output that
 // keeps what was written, and a context whose folders are the test's own.
 
+import { afterAll } from "bun:test";
 import { EventEmitter } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -155,10 +156,19 @@ export type FakeContext = CommandContext & {
   readonly leftCode: number[];
 };
 
+/**
+ * A new and empty folder, removed at the end of the test that asks for it, failed or not, or of the
+ * file where none is under way. `bun test` never tells a process's own "exit".
+ */
+export function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hf-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 /** A user whose runtime folders are new: a test neither sees nor stops runs of a person. */
 export function freshUser(): CommandContext["user"] {
-  const folder = mkdtempSync(join(tmpdir(), "hf-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = freshFolder();
   mkdirSync(join(folder, "root/tmp"), { recursive: true });
   const environment = { XDG_RUNTIME_DIR: folder };
   return { uid: process.getuid?.() ?? 0, environment, root: join(folder, "root") };
@@ -167,7 +177,7 @@ export function freshUser(): CommandContext["user"] {
 export function fakeContext(parts: Partial<CommandContext> = {}): FakeContext {
   const leftCode: number[] = [];
   return {
-    user: freshUser(),
+    user: parts.user ?? freshUser(),
     startRun: () => Promise.reject(new Error("no run was expected")),
     pid: process.pid,
     program: "holdfast",

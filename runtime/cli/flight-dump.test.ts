@@ -2,12 +2,13 @@
 // it. Its folder is made when needed; a run without a latch leaves none.
 
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { TickSlot, TickView, tickSlotCount } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
 import { dumpFlight, flightFolder } from "./flight-dump.ts";
+import { freshFolder } from "./fixture.ts";
 import { runOptions } from "./run-command.ts";
 
 test("dumps lie under XDG_STATE_HOME, or under its default", () => {
@@ -18,7 +19,7 @@ test("dumps lie under XDG_STATE_HOME, or under its default", () => {
 });
 
 test("a dump says what ran and tells each kept tick in words, oldest first", () => {
-  const folder = mkdtempSync(join(tmpdir(), "hf-flight-"));
+  const folder = freshFolder();
   const options = runOptions("document-one", { seed: 7 });
   const recorder = new FlightRecorder(2, tickSlotCount(1));
   for (let tick = 3; tick < 6; tick += 1) {
@@ -61,5 +62,4 @@ test("a dump says what ran and tells each kept tick in words, oldest first", () 
   mkdirSync(join(folder, "full", `flight-${process.pid}-5.jsonl`), { recursive: true });
   expect(() => dumpFlight(join(folder, "full"), options, "latched", recorder)).toThrow("EISDIR");
   expect(readdirSync(join(folder, "full"))).toHaveLength(1);
-  rmSync(folder, { recursive: true });
 });

@@ -20,13 +20,14 @@ import { sessionOrigin, SystemClock, wallTimeMs } from "../workers/system-clock.
 import { stateFolder } from "../workers/state-folder.ts";
 import type { CommandContext } from "./command-context.ts";
 import { checkHosted } from "./host-check.ts";
+import { listenError } from "./listen-error.ts";
 import type { HostValues } from "./host-command.ts";
 import { metricsText, serveMetrics } from "./host-metrics.ts";
 import { dialText } from "./own-address.ts";
 import { HostPolicyThreads, openHostPolicy } from "./policy-host.ts";
 import type { HostedPolicy } from "./policy-host.ts";
 import { printable } from "./output.ts";
-import { ignoredSignals, watchSignals } from "./signals.ts";
+import { firstSignal } from "./signals.ts";
 import { ExitCode, lengthOf, quoted, UsageError } from "./usage.ts";
 import { PROGRAM_VERSION } from "./version-command.ts";
 
@@ -76,7 +77,8 @@ async function serve(serving: Serving): Promise<void> {
     openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events),
     note,
   });
-  // Before the first line: whoever reads it may ask at once.
+  // Before the first line: whoever reads it may ask at once, or end it.
+  const ended = firstSignal(context.signals, () => context.leave(ExitCode.Interrupted));
   const metrics =
     values.metrics === undefined
       ? undefined
@@ -90,12 +92,7 @@ async function serve(serving: Serving): Promise<void> {
   context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);
   if (metrics !== undefined) context.out.write(`metrics: ${metrics.url}\n`);
   const rechecking = setInterval(() => host.recheck(), RECHECK_MS);
-  await new Promise<void>((resolve) => {
-    const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
-      unwatch();
-      resolve();
-    });
-  });
+  await ended;
   clearInterval(rechecking);
   metrics?.close();
   host.close();
@@ -158,12 +155,7 @@ async function open(
   try {
     return await GrpcHost.open(address.target, options);
   } catch (cause) {
-    if (!(cause instanceof Error)) throw cause;
-    throw new UsageError(
-      "--listen",
-      "an address that is free",
-      `${address.target}: ${cause.message}`,
-    );
+    throw listenError(address.target, cause);
   }
 }
 

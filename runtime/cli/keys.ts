@@ -22,7 +22,9 @@ const keys: Readonly<Record<string, KeyName>> = {
   e: "estop",
   q: "quit",
   "?": "help",
-  "\u0003": "interrupt", // Ctrl-C, which a raw terminal does not turn into a signal
+  // Ctrl-C and Ctrl-\, which a raw terminal does not turn into signals.
+  "\u0003": "interrupt",
+  "\u001c": "interrupt",
 };
 
 /** The line of keys; the e-stop's only where one can be pressed. */

@@ -56,6 +56,13 @@ test("the task waits for the pictures that the server is shown, for that policy 
   expect(other.task.requires).toEqual([]);
 });
 
+test("pictures take real time: lockstep is refused at the option, before anything loads", () => {
+  const asked = { policy: "openpi://127.0.0.1:8000", time: "lockstep" } as const;
+  expect(() => runOptions(PROFILE, asked)).toThrow(
+    'Cannot use --time: expected streaming, as the server is shown pictures, found "lockstep"',
+  );
+});
+
 test("addresses of this machine, with and without a port", () => {
   const read = (url: string): unknown => {
     const { target, isLoopback } = parseOpenpiAddress(url)!;

@@ -35,7 +35,7 @@ test.each(["stop", "reset", "start", "status"])("%s without a run says so", asyn
   expect(await type(method, freshUser())).toEqual({
     exitCode: 1,
     out: "",
-    err: "holdfast: No run is live: holdfast run starts one\n",
+    err: 'holdfast: No run is live: start one with "holdfast run"\n',
   });
 });
 
@@ -108,7 +108,7 @@ test("stop reaches every run; the others ask which", async () => {
     expect(await type("start --pid 13", user)).toEqual({
       exitCode: 1,
       out: "",
-      err: "holdfast: No run 13 is live: holdfast run starts one\n",
+      err: 'holdfast: No run 13 is live: start one with "holdfast run"\n',
     });
     expect(runs.map((run) => run.asked)).toEqual([
       ["stop", "stop"],

@@ -92,7 +92,7 @@ async function operate(
   const heard = all.filter(({ answer }) => !isGone(answer));
   if (heard.length === 0) {
     const which = values.pid === undefined ? "No run is live" : `No run ${values.pid} is live`;
-    context.err.write(`holdfast: ${which}: ${context.program} run starts one\n`);
+    context.err.write(`holdfast: ${which}: start one with "${context.program} run"\n`);
     context.exitWith(ExitCode.Failed);
     return;
   }

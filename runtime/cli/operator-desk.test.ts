@@ -46,6 +46,8 @@ test.each([
   ["qq", []],
   ["\u0003", []],
   ["\u0003\u0003", [130]],
+  ["\u001c", []],
+  ["\u001c\u0003", [130]],
   ["q\u0003", [130]],
 ])("typing %j asks once for an end, and leaves with %j", (typed, left) => {
   const { terminal, context, desk, run } = sit();
@@ -58,7 +60,7 @@ test.each([
   expect(run.asked).toEqual(left.length > 0 ? ["quit", "quit"] : ["quit"]);
 });
 
-test.each(["SIGINT", "SIGTERM", "SIGHUP"])(
+test.each(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU"])(
   "a first %s ends under control, a later one leaves with 130 and gives the terminal back first",
   (signal) => {
     jest.useFakeTimers();
@@ -121,7 +123,7 @@ test("what is asked from elsewhere is told with who asked, a flood is counted", 
   ]);
 });
 
-test("closing gives back terminal, signals, socket and port", async () => {
+test("closing gives back terminal, socket and port", async () => {
   const { terminal, context, desk } = sit();
   const path = join(context.user.environment["XDG_RUNTIME_DIR"]!, "holdfast", "77.sock");
   const url = /http:\S+/.exec(context.out.text)![0];
@@ -133,13 +135,28 @@ test("closing gives back terminal, signals, socket and port", async () => {
   expect({
     isThere: existsSync(path),
     modes: terminal.modes,
-    signals: context.signals.eventNames(),
   }).toEqual({
     isThere: false,
     modes: [true, false],
-    signals: [],
   });
   expect(await fetch(url).catch(() => "refused")).toBe("refused");
+});
+
+test("a signal while a run that is over reports does not end it, only a later one", () => {
+  jest.useFakeTimers();
+  const { context, desk, run } = sit();
+  desk.close();
+  for (const signal of ["SIGTERM", "SIGTERM", "SIGUSR1"]) context.signals.emit(signal);
+  expect([context.signals.listenerCount("SIGTERM"), run.asked, context.leftCode]).toEqual([
+    1,
+    [],
+    [],
+  ]);
+  jest.advanceTimersByTime(500);
+  context.signals.emit("SIGUSR1");
+  expect(context.leftCode).toEqual([]);
+  context.signals.emit("SIGTERM");
+  expect([run.asked, context.leftCode]).toEqual([[], [130]]);
 });
 
 test("a folder that may not be used costs the socket and not the run", () => {

@@ -15,14 +15,12 @@ import { OperatorSocket } from "./operator-socket.ts";
 import type { TextOut } from "./output.ts";
 import type { CueAnswer, RunHandle } from "./run-handle.ts";
 import { RuntimeFolderError } from "./runtime-folder.ts";
-import { ignoredSignals, watchSignals } from "./signals.ts";
+import { ignoredSignals, oncePerAct, watchSignals } from "./signals.ts";
 import { StatusLine } from "./status-line.ts";
 import { toldHandle } from "./told-handle.ts";
 import { ExitCode } from "./usage.ts";
 
 const STATUS_PERIOD_MS = 1_000;
-/** `timeout` and a shell signal a process and its group: two signals this close are one act. */
-const SIGNAL_ECHO_MS = 500;
 
 export class OperatorDesk {
   readonly #context: CommandContext;
@@ -32,7 +30,6 @@ export class OperatorDesk {
   readonly #requests = new ChangeLines("request");
   readonly #port: number;
   readonly #keys: TerminalKeys | undefined;
-  readonly #unwatch: () => void;
   #handle: RunHandle | undefined;
   #socket: OperatorSocket | undefined;
   #page: ConsoleServer | undefined;
@@ -43,7 +40,7 @@ export class OperatorDesk {
   #isLetGo = false;
   /** A log may have other readers: what they must not know is told on a terminal only. */
   readonly #isPrivate: boolean;
-  #isSignalFresh = false;
+  #isClosed = false;
 
   /** `port` is the first one the page tries. */
   constructor(context: CommandContext, out: TextOut, port: number) {
@@ -55,7 +52,8 @@ export class OperatorDesk {
     );
     this.#port = port;
     this.#isPrivate = out.isTerminal;
-    this.#unwatch = watchSignals(context.signals, ignoredSignals(), () => this.#hearSignal());
+    const hear = oncePerAct(() => this.#hearSignal());
+    watchSignals(context.signals, ignoredSignals(), hear);
     this.#keys =
       keyboard === undefined ? undefined : new TerminalKeys(keyboard, (key) => this.#act(key));
   }
@@ -91,13 +89,16 @@ export class OperatorDesk {
     if (lines.length > 0) this.#show();
   }
 
-  /** Gives everything back, the terminal first. May be called again. */
+  /**
+   * Gives everything back, the terminal first. May be called again. Signals are heard until the
+   * process ends: one that comes while it reports must not kill it.
+   */
   close(): void {
+    this.#isClosed = true;
     this.#keys?.close();
     clearInterval(this.#timer);
     this.#tellMore();
     this.#line.end();
-    this.#unwatch();
     this.#socket?.close();
     this.#page?.close();
     this.#socket = undefined;
@@ -124,12 +125,9 @@ export class OperatorDesk {
   }
 
   #hearSignal(): void {
-    if (this.#isSignalFresh) return;
-    this.#isSignalFresh = true;
-    setTimeout(() => {
-      this.#isSignalFresh = false;
-    }, SIGNAL_ECHO_MS).unref();
-    this.#end();
+    if (!this.#isClosed) this.#end();
+    else if (this.#isEnding) this.#leave();
+    this.#isEnding = true; // a run that is over ends without being asked
   }
 
   /** An answer without a name is to a key of this terminal. */
@@ -177,8 +175,12 @@ export class OperatorDesk {
     try {
       this.#handle?.quit();
     } finally {
-      this.#context.leave(ExitCode.Interrupted);
+      this.#leave();
     }
+  }
+
+  #leave(): void {
+    this.#context.leave(ExitCode.Interrupted);
   }
 
   #openSocket(handle: RunHandle): void {

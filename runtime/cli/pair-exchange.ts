@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import { createInterface } from "node:readline";
 import { duration } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { parseAddress } from "../link/address.ts";
+import { parseAddress, parseDialAddress } from "../link/address.ts";
 import type { LinkAddress } from "../link/address.ts";
 import { PairHost } from "../link/grpc-pair-host.ts";
 import { pairWithHost } from "../link/grpc-pair-robot.ts";
@@ -18,9 +18,10 @@ import { certificateFingerprint } from "../link/tls-certificates.ts";
 import { stateFolder } from "../workers/state-folder.ts";
 import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
 import type { CommandContext } from "./command-context.ts";
+import { listenError } from "./listen-error.ts";
 import { printable } from "./output.ts";
 import { dialText } from "./own-address.ts";
-import { ignoredSignals, watchSignals } from "./signals.ts";
+import { firstSignal } from "./signals.ts";
 import { ExitCode, quoted, UsageError } from "./usage.ts";
 
 const POLL_MS = 100;
@@ -32,7 +33,7 @@ const HOST_LISTEN = "0.0.0.0:7777";
 /** Waits for one robot. Throws UsageError and PairingError. */
 export async function pairHost(listen: string, context: CommandContext): Promise<void> {
   const { out, err, program } = context;
-  const address = addressOf("--listen", listen, "an address such as 0.0.0.0:7776");
+  const address = addressOf("--listen", listen, parseAddress, "an address such as 0.0.0.0:7776");
   const store = new PairStore(stateFolder(context.user.environment));
   const identity = await store.needIdentity(makeIdentity);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
@@ -48,9 +49,10 @@ export async function pairHost(listen: string, context: CommandContext): Promise
     note: (text) => err.write(`${printable(text)}\n`),
   });
   const to = dialText(address, host.port);
+  const interrupted = firstSignal(context.signals, () => context.leave(ExitCode.Interrupted));
   out.write(`this host's key: ${certificateFingerprint(identity.host.certificate)}\n`);
   out.write(`on the robot: ${program} pair grpc://${to} --code ${code}\n`);
-  const closed = await untilClosed(host, context, () => clock.nowNs());
+  const closed = await untilClosed(host, context, interrupted, () => clock.nowNs());
   await host.close();
   const { paired } = host;
   if (paired === undefined) {
@@ -66,28 +68,25 @@ export async function pairHost(listen: string, context: CommandContext): Promise
 /** Why the waiting ended. */
 async function untilClosed(
   host: PairHost,
-  { err, signals }: CommandContext,
+  { err }: CommandContext,
+  interrupted: Promise<void>,
   nowNs: () => Instant,
 ): Promise<string> {
   let isInterrupted = false;
-  const unwatch = watchSignals(signals, ignoredSignals(), () => {
+  void interrupted.then(() => {
     isInterrupted = true;
   });
-  try {
-    for (let tellNs = host.desk.leftNs(nowNs()); !isInterrupted; await Bun.sleep(POLL_MS)) {
-      const closed = host.desk.closed(nowNs());
-      if (closed !== undefined && (closed !== "used_code" || host.paired !== undefined)) {
-        return closedTexts[closed];
-      }
-      const leftNs = host.desk.leftNs(nowNs());
-      if (leftNs > tellNs) continue;
-      err.write(`waiting for the robot: ${Math.ceil(leftNs / 1e9)} s left\n`);
-      tellNs -= TELL_NS;
+  for (let tellNs = host.desk.leftNs(nowNs()); !isInterrupted; await Bun.sleep(POLL_MS)) {
+    const closed = host.desk.closed(nowNs());
+    if (closed !== undefined && (closed !== "used_code" || host.paired !== undefined)) {
+      return closedTexts[closed];
     }
-    return "interrupted";
-  } finally {
-    unwatch();
+    const leftNs = host.desk.leftNs(nowNs());
+    if (leftNs > tellNs) continue;
+    err.write(`waiting for the robot: ${Math.ceil(leftNs / 1e9)} s left\n`);
+    tellNs -= TELL_NS;
   }
+  return "interrupted";
 }
 
 const closedTexts: Readonly<Record<PairEnd, string>> = {
@@ -103,8 +102,7 @@ async function open(
   try {
     return await PairHost.open(options);
   } catch (cause) {
-    if (!(cause instanceof Error)) throw cause;
-    throw new UsageError("--listen", "an address that is free", `${listen}: ${cause.message}`);
+    throw listenError(listen, cause);
   }
 }
 
@@ -115,7 +113,12 @@ export async function pairRobot(
   context: CommandContext,
 ): Promise<void> {
   const { out, program } = context;
-  const address = addressOf("ADDR", target, "grpc://HOST:PORT, as the host prints");
+  const address = addressOf(
+    "ADDR",
+    target,
+    parseDialAddress,
+    "grpc://HOST:PORT, as the host prints",
+  );
   if (address.isLoopback) {
     const expected = `another machine (on this one nothing needs pairing: ${program} host)`;
     throw new UsageError("ADDR", expected, quoted(target));
@@ -147,8 +150,13 @@ async function askedCode({ err }: CommandContext): Promise<string> {
   throw new UsageError("--code", "the code that the host shows", "nothing");
 }
 
-function addressOf(place: string, text: string, expected: string): LinkAddress {
-  const address = parseAddress(text);
+function addressOf(
+  place: string,
+  text: string,
+  parse: typeof parseAddress,
+  expected: string,
+): LinkAddress {
+  const address = parse(text);
   if (address !== undefined) return address;
   throw new UsageError(place, expected, quoted(text));
 }

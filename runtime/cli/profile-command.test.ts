@@ -2,12 +2,11 @@
 // Lines of the bad file are counted here, not taken from the loader.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtinFiles } from "../profile/builtin.ts";
 import { loadRobot } from "../profile/load.ts";
-import { fakeContext } from "./fixture.ts";
+import { fakeContext, freshFolder } from "./fixture.ts";
 import { telling } from "./profile-command.ts";
 import { runProgram } from "./program.ts";
 
@@ -54,7 +53,7 @@ test("a deployment shows its choices and its robot", async () => {
 });
 
 test("a bad file is told with every place, and exit code 2", async () => {
-  const file = join(mkdtempSync(join(tmpdir(), "hf-")), "bad.yaml");
+  const file = join(freshFolder(), "bad.yaml");
   const good = builtinFiles.get("profiles/document-one.yaml")!;
   const bad = good
     .replace("control_hz: 50", "control_hz: .nan")
@@ -76,7 +75,7 @@ const arm = builtinFiles.get("profiles/models/so101.xml")!;
 
 /** A copy of the arm with another model beside it. */
 function armWith(model: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "hf-"));
+  const folder = freshFolder();
   writeFileSync(join(folder, "mine.xml"), model);
   const file = join(folder, "arm.yaml");
   writeFileSync(file, so101.replace("models/so101.xml", "mine.xml"));
@@ -128,7 +127,7 @@ test("what takes long is told, once and only then", async () => {
 });
 
 test("a file cannot steer the terminal of who checks it", async () => {
-  const file = join(mkdtempSync(join(tmpdir(), "hf-")), "bad.yaml");
+  const file = join(freshFolder(), "bad.yaml");
   const good = builtinFiles.get("profiles/document-one.yaml")!;
   const steering = 'description: "\\e[2J\\e]0;owned\\a"\n"\\nforged:1:1": 1';
   writeFileSync(

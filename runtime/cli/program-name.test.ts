@@ -9,6 +9,8 @@ test.each([
   ["./dist/holdfast", "/$bunfs/root/main", "/home/ana/holdfast", "./dist/holdfast"],
   ["bun", "/home/ana/holdfast/runtime/main.ts", "/home/ana/holdfast", "scripts/run"],
   ["bun", "/home/ana/holdfast/runtime/main.ts", "/home/ana", "holdfast/scripts/run"],
+  ["bun", "/opt/holdfast/runtime/main.ts", undefined, "/opt/holdfast/scripts/run"],
+  ["holdfast", "/$bunfs/root/main", undefined, "holdfast"],
   ["bun", "/opt/holdfast/runtime/main.ts", "/home", "../opt/holdfast/scripts/run"],
 ])("%s with %s in %s is %s", (argv0, mainPath, workingFolder, name) => {
   expect(programName({ argv0, mainPath, workingFolder })).toBe(name);

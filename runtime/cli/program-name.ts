@@ -9,12 +9,14 @@ export type ProcessFacts = {
   readonly argv0: string;
   /** The entry file. A binary has it inside itself. */
   readonly mainPath: string;
-  readonly workingFolder: string;
+  /** Undefined when it is gone. */
+  readonly workingFolder: string | undefined;
 };
 
 const INSIDE_BINARY = "/$bunfs/";
 
 export function programName({ argv0, mainPath, workingFolder }: ProcessFacts): string {
   if (mainPath.startsWith(INSIDE_BINARY)) return argv0;
-  return relative(workingFolder, join(mainPath, "../../scripts/run"));
+  const path = join(mainPath, "../../scripts/run");
+  return workingFolder === undefined ? path : relative(workingFolder, path);
 }

@@ -68,6 +68,22 @@ const bad: readonly (readonly [string, string])[] = [
     "Cannot use --estop: expected the serial line of a board that is plugged in " +
       '(ls -l /dev/serial/by-id), found nothing at "/dev/ttyUSB999"',
   ],
+  [
+    "run --policy .",
+    "Cannot use --policy: expected one of " +
+      `${policyNames}, ` +
+      'or a path to a .ts, .js or .onnx file, found "."',
+  ],
+  ["run --policy ./", 'Cannot use --policy: expected a regular file, found a folder at "./"'],
+  [
+    "run --policy ./README.md",
+    'Cannot use --policy: expected a .ts, .js or .onnx file, found "./README.md"',
+  ],
+  [
+    "run --policy grpc://127.0.0.1:0",
+    'Cannot use --policy: expected grpc://HOST:PORT, found "grpc://127.0.0.1:0"',
+  ],
+  ["run --estop /", 'Cannot use --estop: expected a serial line, found a folder at "/"'],
   ["run --policy-latency 3", `Cannot read the policy latency: expected ${latencies}, found "3"`],
   [
     "run --fault freze:joints",
@@ -81,6 +97,11 @@ const bad: readonly (readonly [string, string])[] = [
   ],
   [
     "run --task nope",
+    `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`,
+  ],
+  ["host --robot ./nope.yaml", "./nope.yaml: expected a file, found nothing there"],
+  [
+    "host --task nope",
     `nope: expected one of ${tasks} (did you mean "none"?), or a path, found an unknown name`,
   ],
   ["run ./nope.yaml", "./nope.yaml: expected a file, found nothing there"],
@@ -356,6 +377,9 @@ test("help, version and an empty line are answered on standard output", async ()
     [["version"], `holdfast ${packageFacts.version}\nBun      ${Bun.version}\n`],
     [["run", "--help"], "Usage: holdfast run [options] [PROFILE]"],
     [["--help"], "Usage: holdfast [options] [command]"],
+    [["help"], "Usage: holdfast [options] [command]"],
+    [["help", "run"], "Usage: holdfast run [options] [PROFILE]"],
+    [["help", "bench", "tick"], "Usage: holdfast bench tick [options]"],
     [[], "Usage: holdfast [options] [command]"],
   ] as const) {
     const context = fakeContext();

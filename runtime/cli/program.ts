@@ -41,9 +41,10 @@ Exit code: 0 done, 1 failed or latched fault, 2 bad input, 70 a bug, 130 left at
 
 /** Runs one command line, without the program's name in front, and returns the exit code. */
 export async function runProgram(
-  args: readonly string[],
+  typed: readonly string[],
   context: Omit<CommandContext, "exitWith">,
 ): Promise<number> {
+  const args = typed[0] === "help" ? [...typed.slice(1), "--help"] : typed;
   let exitCode: number = ExitCode.Done;
   // Only a run needs the policies: `holdfast stop` must not wait for them.
   const listed = args[0] === "run" ? (await import("../policy/registry.ts")).policies : [];

@@ -7,13 +7,14 @@ import type { Command } from "commander";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
-import { parseAddress } from "../link/address.ts";
+import { parseAddress, parseDialAddress } from "../link/address.ts";
 import type { LinkAddress } from "../link/address.ts";
 import { FAIR, FaultProxy } from "../link/grpc-fault-proxy.ts";
 import type { LineWeather } from "../link/grpc-fault-proxy.ts";
 import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
 import type { CommandContext } from "./command-context.ts";
-import { ignoredSignals, watchSignals } from "./signals.ts";
+import { listenError } from "./listen-error.ts";
+import { firstSignal } from "./signals.ts";
 import { countOf, ExitCode, lengthOf, quoted, seedOf, textOf, UsageError } from "./usage.ts";
 
 const DEFAULT_FROM = "127.0.0.1:7778";
@@ -74,8 +75,8 @@ export function addProxyCommand(program: Command, context: CommandContext): void
 }
 
 async function serve(values: Values, context: CommandContext): Promise<void> {
-  const from = addressOf("--listen", values.listen ?? DEFAULT_FROM);
-  const to = addressOf("--to", values.to ?? DEFAULT_TO);
+  const from = addressOf("--listen", values.listen ?? DEFAULT_FROM, parseAddress);
+  const to = addressOf("--to", values.to ?? DEFAULT_TO, parseDialAddress);
   if (!from.isLoopback) {
     const expected = "an address of this machine alone, such as 127.0.0.1:7778";
     throw new UsageError("--listen", expected, quoted(from.target));
@@ -85,16 +86,12 @@ async function serve(values: Values, context: CommandContext): Promise<void> {
   const proxy = await open(from, to, parts);
   const plain = weatherOf(values);
   proxy.weather = plain;
+  const ended = firstSignal(context.signals, () => context.leave(ExitCode.Interrupted));
   context.out.write(`proxy: ${from.host}:${proxy.port} passes on to ${to.target}\n`);
-  await new Promise<void>((resolve) => {
-    const words = createInterface({ input: process.stdin });
-    words.on("line", (word) => context.out.write(`${obey(word.trim(), proxy, plain)}\n`));
-    const unwatch = watchSignals(context.signals, ignoredSignals(), () => {
-      unwatch();
-      words.close();
-      resolve();
-    });
-  });
+  const words = createInterface({ input: process.stdin });
+  words.on("line", (word) => context.out.write(`${obey(word.trim(), proxy, plain)}\n`));
+  await ended;
+  words.close();
   proxy.close();
   context.exitWith(ExitCode.Done);
 }
@@ -125,13 +122,12 @@ async function open(
   try {
     return await FaultProxy.open(from, to, parts);
   } catch (cause) {
-    if (!(cause instanceof Error)) throw cause;
-    throw new UsageError("--listen", "an address that is free", `${from.target}: ${cause.message}`);
+    throw listenError(from.target, cause);
   }
 }
 
-function addressOf(option: string, text: string): LinkAddress {
-  const address = parseAddress(text);
+function addressOf(option: string, text: string, parse: typeof parseAddress): LinkAddress {
+  const address = parse(text);
   if (address !== undefined) return address;
   throw new UsageError(option, "an address such as 127.0.0.1:7777", quoted(text));
 }

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { Evidence } from "../contracts/evidence.ts";
+import { duration } from "../contracts/units.ts";
 import { Mode, OperatorCue } from "../contracts/mode.ts";
 import { Reason } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
@@ -103,6 +104,16 @@ test.each([
     formatReport(reportOf({ policy, time }), "holdfast run").split("\n").at(-1),
   );
   expect(found).toEqual([`Again${lockstep}: holdfast run`, `Again${streaming}: holdfast run`]);
+});
+
+test.each<[RunValues]>([
+  [{ estop: "emulated" }],
+  [{ spinTail: duration(1_000) }],
+  [{ policy: "hold", task: "none", estop: "/dev/null" }],
+])("of a run that lockstep would refuse it does not advise lockstep: %j", (values) => {
+  const last = formatReport(reportOf(values), "holdfast run").split("\n").at(-1);
+  expect(last).toBe("Again: holdfast run");
+  expect(() => runOptions("so101-servo", { ...values, time: "lockstep" })).toThrow("lockstep");
 });
 
 test("the JSON has completed episodes, the deployment's own name and the whole path", () => {

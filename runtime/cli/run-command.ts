@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
-import { isRemote, parseAddress } from "../link/address.ts";
+import { isRemote, parseDialAddress } from "../link/address.ts";
 import { isOpenpi } from "../link/openpi-address.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
@@ -20,6 +20,8 @@ import { stateFolder } from "../workers/state-folder.ts";
 import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
+import { CHARACTER_DEVICE, fileKind, NOTHING } from "./file-kind.ts";
+import { lockstepRefusal } from "./lockstep-refusal.ts";
 import { openpiPlan } from "./openpi-choice.ts";
 import { checkPolicyFile } from "./policy-file.ts";
 import { OperatorDesk } from "./operator-desk.ts";
@@ -160,18 +162,9 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
   const time = values.time ?? "streaming";
-  if (time === "lockstep" && plan.spinTailNs > 0) {
-    throw new UsageError("--spin-tail", "--time streaming with it", "--time lockstep");
-  }
-  const camera = plan.robot.sim?.camera?.id;
-  if (time === "lockstep" && camera !== undefined && task.requires.includes(camera)) {
-    const expected = `streaming, as task ${task.name} requires pictures`;
-    throw new UsageError("--time", expected, quoted(time));
-  }
   const estop = estopChoice(values, hasKeyboard);
-  if (time === "lockstep" && estop.kind !== "none") {
-    throw new UsageError("--estop", "--time streaming with it", "--time lockstep");
-  }
+  const refusal = lockstepRefusal({ plan, estop });
+  if (time === "lockstep" && refusal !== undefined) throw refusal;
   return { profile: deployment.name, plan, time, durationS: values.duration, estop };
 }
 
@@ -189,6 +182,7 @@ function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
   if (estop === undefined || estop === "none") return { kind: "none" };
   if (isEmulated) return { kind: "emulated", autoReset: !hasKeyboard && autoReset !== false };
   if (isBoard) {
+    requireLine(estop);
     const key = estopKey === undefined ? undefined : readEstopKey(estopKey);
     return { kind: "board", path: estop, key };
   }
@@ -200,6 +194,13 @@ function checkEstop(estop: EstopChoice): void {
   if (estop.kind !== "board" || existsSync(estop.path)) return;
   const expected = "the serial line of a board that is plugged in (ls -l /dev/serial/by-id)";
   throw new UsageError("--estop", expected, `nothing at ${quoted(estop.path)}`);
+}
+
+/** Throws UsageError for something there that is no serial line. */
+function requireLine(path: string): void {
+  const kind = fileKind(path);
+  if (kind === NOTHING || kind === CHARACTER_DEVICE) return;
+  throw new UsageError("--estop", "a serial line", `${kind} at ${quoted(path)}`);
 }
 
 /**
@@ -237,7 +238,7 @@ async function checkPolicy(
  * is dialled.
  */
 async function checkRemote(url: string, { user }: CommandContext): Promise<void> {
-  const address = parseAddress(url);
+  const address = parseDialAddress(url);
   if (address === undefined) {
     throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
   }

@@ -47,10 +47,11 @@ A policy that loops for ever is policy_lost after 1.5 s and may come back; in lo
 for, as one that promised an answer, and its thread ended after 10 s (a host's after 70 s). A policy
 thread that ends or hangs is exit code 1.
 
-How a run ends: q, SIGINT, SIGTERM or --duration stop the robot under control. One that would fall
-without power is parked: slowly to its rest pose, then it lets go, within 5 s. A second Ctrl-C or
-signal lets go at once, and what it holds up falls; a third leaves at once. In lockstep --duration
-ends without either.
+How a run ends: q, Ctrl-C, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU or --duration stop the robot
+under control. One that would fall without power is parked: slowly to its rest pose, then it lets
+go, within 5 s. A second Ctrl-C or signal lets go at once, and what it holds up falls; a third
+leaves at once. In lockstep --duration ends without either. SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM,
+SIGPROF and SIGIO change nothing.
 
 Exit code: 0 ended as asked, 1 latched fault, lost thread or ended while it loaded,
 2 bad input, 130 left at once.`;

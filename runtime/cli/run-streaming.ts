@@ -29,7 +29,7 @@ import { printable } from "./output.ts";
 import { realtimeWarnings } from "./realtime.ts";
 import { RestWatch } from "./rest-watch.ts";
 import type { RunReport } from "./report.ts";
-import type { RunHandle } from "./run-handle.ts";
+import type { CueAnswer, RunHandle } from "./run-handle.ts";
 import type { RunHooks } from "./run-hooks.ts";
 import type { RunOptions } from "./run-options.ts";
 import { RunWatch } from "./run-watch.ts";
@@ -294,14 +294,15 @@ class StreamingRun {
       this.#poll(); // what is judged is the newest tick
       return give();
     };
+    const byHand = (answer: CueAnswer) => this.#watch.byHand(answer);
     return {
       status: () => this.#watch.status(),
       ...cues,
-      reset: () => this.#estop.pressReset() ?? fresh(cues.reset)(),
+      reset: () => byHand(this.#estop.pressReset() ?? fresh(cues.reset)()),
       start: fresh(cues.start),
-      estop: () => this.#estop.pressButton(),
-      arm: () => this.#estop.pressReset() ?? this.#estop.refusal,
-      prooftest: () => this.#estop.proveAgain(),
+      estop: () => byHand(this.#estop.pressButton()),
+      arm: () => byHand(this.#estop.pressReset() ?? this.#estop.refusal),
+      prooftest: () => byHand(this.#estop.proveAgain()),
       quit: () => this.#quit(),
       frame: () => this.#frame(),
     };

@@ -101,6 +101,12 @@ export class RunWatch implements TickSink, EvidenceSink {
     };
   }
 
+  /** Hands an answer on, and keeps in mind that a person did what it accepts. */
+  byHand(answer: CueAnswer): CueAnswer {
+    this.#isSteered ||= answer.accepted;
+    return answer;
+  }
+
   #answer(cue: OperatorCue, put: (cue: OperatorCue) => void): CueAnswer {
     const { last } = this.stats;
     const mode = last[TickSlot.mode]!;
@@ -109,10 +115,9 @@ export class RunWatch implements TickSink, EvidenceSink {
     if (refusal !== undefined) return { accepted: false, text: refusal };
     put(cue);
     this.#waitingCueBits |= 1 << cue;
-    this.#isSteered = true;
     const { parkNs } = this.#options.plan.robot;
     const isParking = last[TickSlot.kind] === CommandKind.Park;
-    return { accepted: true, text: handedOnText(cue, mode, { parkNs, isParking }) };
+    return this.byHand({ accepted: true, text: handedOnText(cue, mode, { parkNs, isParking }) });
   }
 
   /** In the tick a stop that comes while the robot is being parked lets go. */

@@ -1,28 +1,49 @@
-// Signals on a made-up process: all three end a run, and one that was ignored stays so. What was
-// ignored is asked of a real process.
+// Signals on a made-up process: which of them end a run, which change nothing, and what a second
+// one means. What was ignored at the start is asked of a real process.
 
-import { expect, test } from "bun:test";
+import { afterEach, expect, jest, test } from "bun:test";
 import { EventEmitter } from "node:events";
-import { ignoredSignals, watchSignals } from "./signals.ts";
+import { firstSignal, ignoredSignals, watchSignals } from "./signals.ts";
 import type { EndSignal } from "./signals.ts";
 
-test("each signal is told until watching ends", () => {
+const ends = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU"];
+/** Of those that a process can listen for, all that kill one which does not. */
+const idle = ["SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO"];
+
+afterEach(() => jest.useRealTimers());
+
+test("each signal that asks for an end is told until watching ends, the others never", () => {
   const source = new EventEmitter();
   const seen: EndSignal[] = [];
   const unwatch = watchSignals(source, 0n, (signal) => seen.push(signal));
-  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"]) source.emit(signal);
+  expect(source.eventNames()).toEqual([...ends, ...idle]);
+  for (const signal of [...idle, ...ends.toReversed()]) source.emit(signal);
   unwatch();
   source.emit("SIGINT");
-  expect({ seen, left: source.eventNames() }).toEqual({
-    seen: ["SIGTERM", "SIGHUP", "SIGINT"],
-    left: [],
-  });
+  expect(seen as string[]).toEqual(ends.toReversed());
+  expect(source.eventNames()).toEqual([]);
 });
 
 test("under nohup a hang-up is left ignored", () => {
   const source = new EventEmitter();
   watchSignals(source, 0b1n, () => undefined);
-  expect(source.eventNames()).toEqual(["SIGINT", "SIGTERM"]);
+  expect(source.eventNames()).toEqual([...ends.filter((signal) => signal !== "SIGHUP"), ...idle]);
+});
+
+test("the first signal ends, its echo means nothing, and a later one leaves at once", async () => {
+  jest.useFakeTimers();
+  const source = new EventEmitter();
+  const told: string[] = [];
+  const ended = firstSignal(source, () => told.push("left"));
+  void ended.then(() => told.push("ended"));
+  for (const signal of ["SIGTERM", "SIGTERM", "SIGINT"]) source.emit(signal);
+  await ended;
+  jest.advanceTimersByTime(499);
+  source.emit("SIGTERM");
+  expect(told).toEqual(["ended"]);
+  jest.advanceTimersByTime(1);
+  source.emit("SIGTERM");
+  expect(told).toEqual(["ended", "left"]);
 });
 
 test("the kernel tells which signals were ignored at the start", async () => {

@@ -2,13 +2,12 @@
 // seed. Sizes are read from the bytes of the file.
 
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fakeContext } from "./fixture.ts";
+import { fakeContext, freshFolder } from "./fixture.ts";
 import { runProgram } from "./program.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "hf-"));
+const folder = freshFolder();
 
 async function snap(...args: readonly string[]) {
   const context = fakeContext();
@@ -56,7 +55,7 @@ test("a file that cannot be written is bad input", async () => {
   mkdirSync(join(folder, "taken.jpg"));
   const cases: [path: string, expected: string, found: string][] = [
     ["no/a.jpg", "a file in a folder that is there", `no ${JSON.stringify(join(folder, "no"))}`],
-    ["taken.jpg", "a place to write", `EISDIR at ${JSON.stringify(join(folder, "taken.jpg"))}`],
+    ["taken.jpg", "a place to write", `a folder at ${JSON.stringify(join(folder, "taken.jpg"))}`],
   ];
   for (const [path, expected, found] of cases) {
     expect(await snap("so101", "--size", "16x16", join(folder, path))).toEqual({

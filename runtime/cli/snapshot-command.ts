@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
+import { fileKind, NOTHING, REGULAR_FILE } from "./file-kind.ts";
 import { printable } from "./output.ts";
 import { codeOf } from "./runtime-folder.ts";
 import { ExitCode, quoted, seedOf, sizeOf, textOf, UsageError } from "./usage.ts";
@@ -40,12 +41,21 @@ export function addSnapshotCommand(program: Command, context: CommandContext): v
       if (!existsSync(folder)) {
         throw new UsageError("OUT.jpg", "a file in a folder that is there", `no ${quoted(folder)}`);
       }
+      requireReplaceable(file);
       const { drawSnapshot } = await import("./snapshot.ts");
       const { task, seed = DEFAULT_SEED, size = DEFAULT_SIZE } = values;
       writeTo(file, await drawSnapshot(profile, task, seed, size));
       context.out.write(`wrote ${printable(file)}, ${size.widthPx}x${size.heightPx}\n`);
       context.exitWith(ExitCode.Done);
     });
+}
+
+/** Throws UsageError for something there that is no file: a pipe would be waited for. */
+function requireReplaceable(file: string): void {
+  const kind = fileKind(file);
+  if (kind !== NOTHING && kind !== REGULAR_FILE) {
+    throw new UsageError("OUT.jpg", "a place to write", `${kind} at ${quoted(file)}`);
+  }
 }
 
 function writeTo(file: string, bytes: Uint8Array): void {

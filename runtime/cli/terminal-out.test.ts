@@ -3,10 +3,10 @@
 // kernel's answers; `terminal.test.ts` has a real one.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SeededRandom } from "../contracts/seeded-random.ts";
+import { freshFolder } from "./fixture.ts";
 import { TerminalOut, TerminalRoom } from "./terminal-out.ts";
 
 /** A terminal in memory that takes as many bytes as `room` says at each write. */
@@ -27,9 +27,7 @@ const toldLost = (shown: string): number =>
   [...shown.matchAll(/^… (\d+) lines? not shown\r$/gm)].reduce((sum, [, n]) => sum + Number(n), 0);
 
 function terminal(answer: (waitMs: number) => boolean, environment: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "hf-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, "out");
+  const path = join(freshFolder(), "out");
   const waits: number[] = [];
   const room = new TerminalRoom((_fd, waitMs) => {
     waits.push(waitMs);

@@ -39,7 +39,9 @@ type Ending = {
 
 const endings: readonly Ending[] = [
   { name: "Ctrl-C twice", exitCode: 130, end: (type) => type("\u0003\u0003") },
+  { name: "Ctrl-\\", exitCode: 0, end: (type) => type("\u001c") },
   { name: "SIGTERM", exitCode: 0, end: (_, pid) => process.kill(pid, "SIGTERM") },
+  { name: "SIGQUIT", exitCode: 0, end: (_, pid) => process.kill(pid, "SIGQUIT") },
   { name: "a throw", exitCode: 70, end: (type) => type(" ") },
 ];
 

@@ -2,7 +2,7 @@
 // what is no address at all.
 
 import { expect, test } from "bun:test";
-import { isRemote, parseAddress } from "./address.ts";
+import { isRemote, parseAddress, parseDialAddress } from "./address.ts";
 
 test.each([
   ["127.0.0.1:7777", "127.0.0.1:7777", true],
@@ -25,6 +25,11 @@ test.each(["", "grpc://", "a:b", "host:99999", "host:1:2", "[nonsense]:1", "a b:
     expect(parseAddress(text)).toBeUndefined();
   },
 );
+
+test("nobody listens at port 0, so none is dialled", () => {
+  expect([parseAddress("h:0")?.port, parseDialAddress("h:0")]).toEqual([0, undefined]);
+  expect(parseDialAddress("grpc://h:1")).toEqual(parseAddress("h:1"));
+});
 
 test("only the scheme makes a policy remote", () => {
   expect(isRemote("grpc://h:1")).toBe(true);

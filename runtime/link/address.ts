@@ -32,6 +32,12 @@ export function parseAddress(text: string): LinkAddress | undefined {
   return { target, host, port, isLoopback: isLoopback(host) };
 }
 
+/** The same, for an address to dial: nobody listens at port 0. */
+export function parseDialAddress(text: string): LinkAddress | undefined {
+  const address = parseAddress(text);
+  return address?.port === 0 ? undefined : address;
+}
+
 function isLoopback(host: string): boolean {
   if (isIPv4(host)) return host.startsWith("127.");
   return host === "localhost" || host === "::1";

@@ -3,7 +3,7 @@
 // it is told and nowhere else.
 
 import { create } from "@bufbuild/protobuf";
-import { Server, status } from "@grpc/grpc-js";
+import { logVerbosity, Server, setLogVerbosity, status } from "@grpc/grpc-js";
 import type {
   sendUnaryData,
   ServerCredentials,
@@ -113,6 +113,7 @@ export class GrpcHost {
     address: string,
     options: GrpcHostOptions,
   ): Promise<{ host: GrpcHost; port: number }> {
+    setLogVerbosity(logVerbosity.NONE); // it logs what it rejects with as well
     const host = new GrpcHost(options);
     return new Promise((resolve, reject) => {
       host.#server.bindAsync(address, options.credentials, (error, port) => {

@@ -1,7 +1,7 @@
 // Addresses of openpi servers. openpi has neither TLS nor passwords, so only this machine's own
 // addresses are taken; a server elsewhere is reached through a tunnel that has both.
 
-import { parseAddress } from "./address.ts";
+import { parseDialAddress } from "./address.ts";
 import type { LinkAddress } from "./address.ts";
 
 const SCHEME = "openpi://";
@@ -14,8 +14,7 @@ export const isOpenpi = (policy: string): boolean => policy.startsWith(SCHEME);
 /** Reads `openpi://HOST` or `openpi://HOST:PORT`; undefined else. */
 export function parseOpenpiAddress(url: string): LinkAddress | undefined {
   const body = url.slice(SCHEME.length);
-  const address = parseAddress(/:\d+$/.test(body) ? body : `${body}:${DEFAULT_PORT}`);
-  return address?.port === 0 ? undefined : address;
+  return parseDialAddress(/:\d+$/.test(body) ? body : `${body}:${DEFAULT_PORT}`);
 }
 
 /** What a person types on the robot to have a server elsewhere at this machine's own address. */

@@ -2,7 +2,15 @@
 // by path when it is none of that.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAddress } from "./address.ts";
@@ -87,6 +95,13 @@ test("a file that is something else is refused by its path", () => {
     writeFileSync(path("robot/hosts/gpu.lan.json"), text);
     expect(() => store.hosts()).toThrow(path("robot/hosts/gpu.lan.json"));
   }
+});
+
+test("what is no file of its own, as a link, is refused by its path", () => {
+  store.putHost(gpu);
+  symlinkSync(path("robot/hosts/gpu.lan.json"), path("robot/hosts/other.json"));
+  const found = "expected a regular file, found something else";
+  expect(() => store.hosts()).toThrow(`"${path("robot/hosts/other.json")}": ${found}`);
 });
 
 test("robots get names of their own that are safe as names of files", () => {

@@ -143,7 +143,9 @@ function listed(folder: string): string[] {
 function readWhole<T>(path: string, isWhole: (value: object) => boolean): T | undefined {
   let text = "";
   try {
-    const mode = lstatSync(path).mode & 0o777;
+    const status = lstatSync(path);
+    if (!status.isFile()) throw unusable(path, "a regular file", "something else");
+    const mode = status.mode & 0o777;
     if ((mode & OTHERS) !== 0) {
       const expected = `a file for its owner alone (chmod 600 "${path}")`;
       throw unusable(path, expected, `mode ${mode.toString(8)}`);

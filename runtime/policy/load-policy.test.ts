@@ -15,7 +15,7 @@ import { makeRunner } from "./make-runner.ts";
 import { PolicyError } from "./policy-error.ts";
 import { policies } from "./registry.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "policy-"));
+const folder = mkdtempSync(join(tmpdir(), "hf-policy-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const robot = loadRobot("so101");

@@ -17,7 +17,7 @@ import { testContext, testState } from "./fixture.ts";
 import { onnxModel, onnxTypes } from "./onnx-author.ts";
 import type { AuthoredModel } from "./onnx-author.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "onnx-"));
+const folder = mkdtempSync(join(tmpdir(), "hf-onnx-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const robot = loadRobot("so101");

@@ -3,7 +3,13 @@
 
 import { expect, test } from "bun:test";
 import { loadRobot } from "../profile/load.ts";
-import { anchoringOf, isOnnxPath, isPolicyPath, policyKind } from "./policy-kind.ts";
+import {
+  anchoringOf,
+  isOnnxPath,
+  isPolicyPath,
+  onnxMappingPath,
+  policyKind,
+} from "./policy-kind.ts";
 import type { PolicyKind } from "./policy-kind.ts";
 
 const named: Readonly<Record<PolicyKind, readonly string[]>> = {
@@ -23,6 +29,11 @@ test("a name is a name, a path is a path, and an address is neither", () => {
   expect(isOfFile([...named.module, ...named.model])).not.toContain(false);
   expect(named.model.map(isOnnxPath)).not.toContain(false);
   expect(named.module.map(isOnnxPath)).not.toContain(true);
+});
+
+test("the YAML of a model is named as the model was", () => {
+  const found = ["m.onnx", "./a/m.onnx", "/m.onnx"].map(onnxMappingPath);
+  expect(found).toEqual(["m.yaml", "./a/m.yaml", "/m.yaml"]);
 });
 
 test("what was learned or is far away is put at its observation, a script at its arrival", () => {

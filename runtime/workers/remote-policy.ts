@@ -8,7 +8,7 @@ import { assert } from "../contracts/assert.ts";
 import type { PictureReader, Policy } from "../contracts/policy.ts";
 import type { StateLayout } from "../contracts/state.ts";
 import { duration } from "../contracts/units.ts";
-import { parseAddress } from "../link/address.ts";
+import { parseDialAddress } from "../link/address.ts";
 import type { LinkAddress } from "../link/address.ts";
 import { openRemotePolicy } from "../link/grpc-remote.ts";
 import type { RemoteOptions } from "../link/grpc-remote.ts";
@@ -41,7 +41,7 @@ export async function openRemote(url: string, surroundings: RemoteSurroundings):
   if (isOpenpi(url)) return openOpenpi(url, surroundings);
   const { run, layout, origin, pictures, isLockstep } = surroundings;
   const { robot, task, seed } = run;
-  const address = parseAddress(url);
+  const address = parseDialAddress(url);
   assert(address !== undefined, "an address that does not read was refused");
   const clock = new SystemClock(origin, duration(0), NEVER);
   return openRemotePolicy({
