@@ -15,6 +15,7 @@ import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader } from "../shm/latest-cell.ts";
 import { RingReader } from "../shm/spsc-ring.ts";
+import { policyKind } from "../policy/policy-kind.ts";
 import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
 import { SupplyTrouble } from "../workers/supply.ts";
 import { SystemClock } from "../workers/system-clock.ts";
@@ -42,8 +43,8 @@ const JPEG_QUALITY_PERCENT = 80;
 
 /** How long loading may go on once the end is asked for. */
 const LOAD_MS_PATIENCE = 5_000;
-/** And how long a policy, or its host, is waited for then: nothing else begins after it. */
-const POLICY_MS_PATIENCE = 500;
+/** And how long a policy's host is waited for then. */
+const HOST_MS_PATIENCE = 500;
 
 const LOADING = "loading physics and threads: this takes some seconds";
 
@@ -142,9 +143,10 @@ class StreamingRun {
 
   async #impatience(): Promise<undefined> {
     await this.#hooks.endAsked;
-    for (let waitedMs = 0; waitedMs < LOAD_MS_PATIENCE; waitedMs += POLICY_MS_PATIENCE) {
-      await after(POLICY_MS_PATIENCE);
-      if (this.#threads.loading === "policy") return;
+    const isHosted = policyKind(this.#options.plan.policy) === "remote";
+    for (let waitedMs = 0; waitedMs < LOAD_MS_PATIENCE; waitedMs += HOST_MS_PATIENCE) {
+      await after(HOST_MS_PATIENCE);
+      if (isHosted && this.#threads.loading === "policy") return;
     }
   }
 
