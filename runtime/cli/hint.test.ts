@@ -109,12 +109,12 @@ test.each<[string, Partial<HintFacts>, string]>([
   [
     "before an emulated e-stop is armed",
     { mode: Starting, faultBits: bit(Fault.EstopNotArmed), estopIsEmulated: true },
-    "Waits for the e-stop: its proof test, then its reset, which begins the run: r arms it",
+    "Waits for the e-stop's proof test and reset, then runs: r arms it",
   ],
   [
     "before a board is armed: only its own button does",
     { mode: Starting, faultBits: bit(Fault.EstopNotArmed) },
-    "Waits for the e-stop: its proof test, then its reset, which begins the run",
+    "Waits for the e-stop's proof test and reset, then runs",
   ],
   [
     "after an emulated e-stop was pressed: the first key stands where it can be read",

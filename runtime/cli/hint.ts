@@ -59,7 +59,7 @@ export function hintOf(facts: HintFacts): Hint {
   switch (mode) {
     case Mode.Starting:
       if (((facts.faultBits >>> Fault.EstopNotArmed) & 1) === 1) {
-        const text = "Waits for the e-stop: its proof test, then its reset, which begins the run";
+        const text = "Waits for the e-stop's proof test and reset, then runs";
         return { text, acts: facts.estopIsEmulated ? ["arm"] : [] };
       }
       if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };
