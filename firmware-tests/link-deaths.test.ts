@@ -115,8 +115,10 @@ async function diesAndIsBack(world: World, death: Death): Promise<Times> {
   await running(rig);
   const times: Times[] = [];
   for (const act of [death.begin, death.end]) {
-    const knownMs = await known(rig, death.says, act(world));
-    times.push({ knownMs, freshMs: await fresh(rig) });
+    await inTurn(rig, async () => {
+      const knownMs = await known(rig, death.says, act(world));
+      times.push({ knownMs, freshMs: await fresh(rig) });
+    });
   }
   await goesOn(rig);
   return slowest(times);
