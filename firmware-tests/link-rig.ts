@@ -41,22 +41,35 @@ export function freePort(): number {
   return probe.port;
 }
 
-const hosts = new Set<HostProcess>();
+type HostChild = Subprocess<"ignore", "pipe", "ignore">;
+const children = new Set<HostChild>();
+
+async function endChild(child: HostChild, signal: NodeJS.Signals): Promise<void> {
+  child.kill(signal);
+  await child.exited;
+  children.delete(child);
+}
 
 /** For `afterEach`: a case that failed leaves no host running that loads the next one's machine. */
 export async function killHosts(): Promise<void> {
-  await Promise.all([...hosts].map((host) => host.kill()));
+  await Promise.all([...children].map((child) => endChild(child, "SIGKILL")));
+}
+
+/** Chance of a line that loses a tenth: what was lost comes by the whole jitter later. */
+class TenthLost extends SeededRandom {
+  override next(): number {
+    return super.next() < 0.1 ? 1 : 0;
+  }
 }
 
 /** A policy host as a process of its own, on any free port. */
 export class HostProcess {
   readonly port: number;
-  readonly child: Subprocess<"ignore", "pipe", "ignore">;
+  readonly child: HostChild;
 
-  private constructor(child: Subprocess<"ignore", "pipe", "ignore">, port: number) {
+  private constructor(child: HostChild, port: number) {
     this.child = child;
     this.port = port;
-    hosts.add(this);
   }
 
   static async start(args: readonly string[], port = 0): Promise<HostProcess> {
@@ -66,6 +79,7 @@ export class HostProcess {
       stdout: "pipe",
       stderr: "ignore",
     });
+    children.add(child);
     let text = "";
     for await (const bytes of child.stdout) {
       text += new TextDecoder().decode(bytes);
@@ -75,12 +89,12 @@ export class HostProcess {
     throw new Error(`Cannot start a policy host: ${text}`);
   }
 
-  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-    this.child.kill(signal);
-    await this.child.exited;
-    hosts.delete(this);
+  kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    return endChild(this.child, signal);
   }
 }
+
+type Target = { readonly host: string; port: number };
 
 export class LinkRig {
   readonly proxy: FaultProxy;
@@ -88,15 +102,18 @@ export class LinkRig {
   readonly records: Float64Array[] = [];
   readonly core: ControlCore;
   readonly policy: RemotePolicy;
-  /** How long the rig itself was held up, all together, since it was last set to 0. */
+  /** How long the rig itself was held up, all together, since `beginTiming`. */
   awayNs = 0;
   readonly #cues: OperatorCue[] = [OperatorCue.Start];
   #lastNs: number;
 
   readonly #robot: RobotProfile;
+  /** Where new lines of the proxy lead. */
+  readonly #to: Target;
 
-  private constructor(proxy: FaultProxy, policy: RemotePolicy, robot: RobotProfile) {
+  private constructor(proxy: FaultProxy, to: Target, policy: RemotePolicy, robot: RobotProfile) {
     this.proxy = proxy;
+    this.#to = to;
     this.policy = policy;
     this.#robot = robot;
     const layout = new StateLayout(robot, robot.sources, "");
@@ -135,7 +152,7 @@ export class LinkRig {
   /** Connects through a proxy of its own and waits until the host is ready. */
   static async open(port: number, robot: RobotProfile = so101): Promise<LinkRig> {
     const to = { host: "127.0.0.1", port };
-    const parts = { random: new SeededRandom(1), nowNs: () => clock.nowNs() };
+    const parts = { random: new TenthLost(1), nowNs: () => clock.nowNs() };
     const proxy = await FaultProxy.open({ host: "127.0.0.1", port: 0 }, to, parts);
     const layout = new StateLayout(robot, robot.sources, "");
     const policy = await openRemotePolicy({
@@ -155,7 +172,7 @@ export class LinkRig {
       seed: 1,
       note: () => undefined,
     });
-    return new LinkRig(proxy, policy, robot);
+    return new LinkRig(proxy, to, policy, robot);
   }
 
   get nowNs(): number {
@@ -171,12 +188,23 @@ export class LinkRig {
     return this.evidence.counts[Evidence.Accepted]!;
   }
 
+  /** Lines that the link makes from here on end at another port of this machine. */
+  leadTo(port: number): void {
+    this.#to.port = port;
+  }
+
   press(cue: OperatorCue): void {
     this.#cues.push(cue);
   }
 
-  forget(): void {
+  /** From here on `awayNs` counts anew, and not from the last tick: nobody need have ticked. */
+  beginTiming(): void {
     this.awayNs = 0;
+    this.#lastNs = clock.nowNs();
+  }
+
+  forget(): void {
+    this.beginTiming();
     this.records.length = 0;
   }
 
