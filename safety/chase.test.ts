@@ -1,5 +1,5 @@
-// How much a joint may gain or lose in one tick on its way: round limits, so that each answer can be
-// counted on fingers. Its ways as a whole are judged through the limiter and by the oracles.
+// How much a joint may gain or lose in one tick on its way: round limits, so that each answer can
+// be counted on fingers. Its ways as a whole are judged through the limiter and by the oracles.
 
 import { expect, test } from "bun:test";
 import { Chase } from "./chase.ts";
