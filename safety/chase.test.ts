@@ -2,6 +2,7 @@
 // be counted on fingers. Its ways as a whole are judged through the limiter and by the oracles.
 
 import { expect, test } from "bun:test";
+import { RepairBit } from "../runtime/contracts/command.ts";
 import { Chase } from "./chase.ts";
 import type { JointLimits } from "./limits.ts";
 
@@ -35,4 +36,13 @@ test.each([
   const chase = new Chase(limits);
   expect(chase.highest(0, strideRad, nowRad)).toBe(highestRad);
   expect(chase.lowest(0, -strideRad, -nowRad)).toBe(-highestRad);
+});
+
+test.each([
+  ["it gains what its goal gains, whatever that is", 3, 3, 0],
+  ["a step of jerk to a goal that stands", 1, 0, 0],
+  ["more than a step to a goal that stands", 3, 0, RepairBit.Jerk],
+  ["against a goal that loses as much", 3, -3, RepairBit.Jerk],
+])("a wheel that arrives at its speed: %s", (_name, changeRad, feedRad, broken) => {
+  expect(new Chase(limits).brokenAfterTurn(0, changeRad, feedRad)).toBe(broken);
 });

@@ -57,10 +57,7 @@ export class GoalTurn {
   /** One tick of goals that did not leap; their strides. */
   see(strideRad: Float64Array): void {
     const { jointCount, motionChangeRadMax } = this.#limits;
-    if (!this.#isKnown) {
-      this.#beforeRad.set(strideRad);
-      this.#lastedRad.set(strideRad);
-    }
+    if (!this.#isKnown) this.#lastedRad.set(strideRad);
     this.#isKnown = true;
     for (let joint = 0; joint < jointCount; joint += 1) {
       const stride = strideRad[joint]!;
