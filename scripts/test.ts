@@ -31,7 +31,7 @@ const COMPUTING = [
   ...["chunk-seams*", "estop-behaviour*", "estop-chip*", "estop-core*", "estop-errors*"],
   ...["estop-fuzz*", "estop-keyed*", "estop-late*", "estop-model*", "estop-replay*", "gate-*"],
   ...["estop-assertion*", "parking*", "pick-place*", "profile-sweep*", "rp2040*", "run-lockstep*"],
-  ...["lockstep-policy*", "restart-histories*", "supervisor-explore*"],
+  ...["restart-histories*", "supervisor-explore*"],
   ...["scenarios/*losses*", "scenarios/field-reports*", "scenarios/proof-ignored*"],
 ].map((name) => new Bun.Glob(`firmware-tests/${name}`));
 // Coverage makes hot loops five times slower, and does not follow threads and child processes.
@@ -41,7 +41,7 @@ const NOT_FOR_COVERAGE = [
   ...["command-line*", "console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
   ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
-  ...["anchoring*", "policy-trouble*", "profile-sweep*", "stood-still*"],
+  ...["anchoring*", "host-start*", "policy-trouble*", "profile-sweep*", "stood-still*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */
 const CASE_MS_MAX = 60_000;

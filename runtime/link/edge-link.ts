@@ -205,6 +205,11 @@ export class EdgeLink {
     return this.#requestId;
   }
 
+  /** Nobody waits for the answer any more: the next request goes out at once. */
+  abandon(): void {
+    this.#request = undefined;
+  }
+
   /** Tells the host what became of its chunk. */
   receipt(observationId: number, accepted: boolean, code: string): void {
     if (this.#phase !== "ready") return;

@@ -23,7 +23,7 @@ class World {
   hungUp = false;
   #read = 0;
 
-  constructor(promiseNs = 0) {
+  constructor(promiseNs = 0, waitsForEver = false) {
     const told = facts({ latencyNsP99: BigInt(promiseNs) });
     this.link.facts = told;
     this.policy = new RemotePolicy(told, {
@@ -34,7 +34,7 @@ class World {
       },
       nowNs: () => this.link.nowNs,
       pictures: undefined,
-      waitsForEver: false,
+      waitsForEver,
     });
     this.policy.reset(1, new SequenceAllocator(1));
     this.run(100);
@@ -69,6 +69,27 @@ test("a decision carries the epoch, the next id and the stamp of its state", asy
   const second = (await world.act()) as ChunkView;
   expect(second.seq).toBe(2);
   expect(world.policy.statusText).toBe("connected");
+});
+
+test("a new epoch asks once the host is free; in lockstep nothing grows old: at once", () => {
+  for (const waitsForEver of [false, true]) {
+    const world = new World(0, waitsForEver);
+    const asked = (): boolean => world.policy.act(world.state, world.link.nowNs) !== null;
+    world.state.record[StateSlot.stampNs] = world.link.nowNs;
+    world.link.inferenceNs = 50e6;
+    expect(asked()).toBe(true);
+    world.policy.reset(2, new SequenceAllocator(2));
+    expect(asked()).toBe(waitsForEver);
+  }
+});
+
+test("a state older than all rows of an answer is not asked about; no id is used up", async () => {
+  const world = new World();
+  const { nowNs } = world.link;
+  world.state.record[StateSlot.stampNs] = nowNs - 1e9;
+  expect(world.policy.act(world.state, nowNs)).toBeNull();
+  expect(world.policy.statusText).toContain("older than the host's rows");
+  expect(((await world.act()) as ChunkView).seq).toBe(1);
 });
 
 test("without a link there is no decision at once, and no id is used up", async () => {

@@ -107,6 +107,8 @@ export class RemotePolicy implements Policy {
     this.#allocator = allocator;
     this.#handed = undefined;
     this.#firstActNs = undefined;
+    // In lockstep no state grows old behind what the host still thinks about.
+    if (this.#parts.waitsForEver) this.#parts.link.abandon();
     this.#settle(null);
   }
 
@@ -116,6 +118,8 @@ export class RemotePolicy implements Policy {
     assert(allocator !== undefined, "reset comes before the first act");
     // Busy: an epoch before is still being answered, which nobody takes any more.
     if (link.phase !== "ready" || link.isBusy) return null;
+    const leftNs = this.#parts.waitsForEver ? Infinity : this.#windowNs - (nowNs - state.stampNs);
+    if (leftNs <= 0) return this.#nothing("the state is older than the host's rows are long");
     const sentNs = this.#parts.nowNs();
     const observation = observationOf(state, allocator.epoch, nowNs, pictures);
     if (observation === null) return this.#nothing("a picture was overwritten before it was sent");
@@ -123,7 +127,6 @@ export class RemotePolicy implements Policy {
     observation.sinceResetNs = BigInt(Math.round(nowNs - this.#firstActNs));
     this.#addBuffered(observation, nowNs);
     const asked = { epoch: allocator.epoch, seq: allocator.next(), stampNs: state.stampNs };
-    const leftNs = this.#parts.waitsForEver ? Infinity : this.#windowNs - (nowNs - state.stampNs);
     const id = link.request(observation, sentNs, instant(sentNs + leftNs));
     assert(id !== undefined, "a ready link that is not busy asks");
     const stampNs = instant(sentNs - (nowNs - state.stampNs));
