@@ -11,7 +11,7 @@ import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
 import { instant, milliseconds } from "../contracts/units.ts";
 import { Image_Encoding, ObservationSchema } from "./generated/policy_pb.js";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { HostPictures, writeState } from "./host-state.ts";
+import { HostPictures, readPictures, writeState } from "./host-state.ts";
 
 const cube: SourceProfile = {
   id: "cube",
@@ -77,7 +77,7 @@ test("a field is there with its age, and gone when the next observation lacks it
   expect(field!.freshness(nowNs)).toBe(Reason.SourceMissing);
 });
 
-test("a picture is what the observation under decision holds, in the trained size", () => {
+test("a picture is what the observation under decision holds, in the trained size", async () => {
   const state = newState();
   const field = state.fields[1]!;
   const pictures = new HostPictures();
@@ -89,16 +89,18 @@ test("a picture is what the observation under decision holds, in the trained siz
     pixels: new Uint8Array(byteCount).fill(9),
     ageNs: 3_000_000n,
   });
-  const look = (told: MessageInitShape<typeof ObservationSchema>) => {
-    pictures.observation = observe(told);
-    writeState(state, pictures.observation, 1, nowNs);
+  const look = async (told: MessageInitShape<typeof ObservationSchema>) => {
+    pictures.shown = await readPictures(observe(told), undefined);
+    writeState(state, observe(told), 1, nowNs);
     return pictures.transformed(field);
   };
   expect(pictures.transformed(field)).toBeNull();
-  expect(look({})).toBeNull();
+  expect(await look({})).toBeNull();
   expect(field.present).toBe(false);
-  expect(look({ images: [image(OBS_SIZE_BYTES)] })?.[OBS_SIZE_BYTES - 1]).toBe(9);
+  expect((await look({ images: [image(OBS_SIZE_BYTES)] }))?.[OBS_SIZE_BYTES - 1]).toBe(9);
   expect(field.stampNs).toBe(instant(4.997e9));
-  expect(look({ images: [image(OBS_SIZE_BYTES - 1)] })).toBeNull();
-  expect(look({ images: [image(OBS_SIZE_BYTES, Image_Encoding.UNSPECIFIED)] })).toBeNull();
+  expect(await look({ images: [image(OBS_SIZE_BYTES - 1)] })).toBeNull();
+  for (const encoding of [Image_Encoding.UNSPECIFIED, Image_Encoding.JPEG]) {
+    expect(await look({ images: [image(OBS_SIZE_BYTES, encoding)] })).toBeNull();
+  }
 });
