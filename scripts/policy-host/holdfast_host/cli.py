@@ -17,6 +17,7 @@ from typing import NoReturn, Optional
 import grpc
 import numpy as np
 
+from .facts import missing_for_jpeg
 from .import_watch import ImportWatch
 from .limits import PROTOCOL_VERSION
 from .load import load_policy
@@ -107,6 +108,9 @@ def _serve(values: argparse.Namespace) -> int:
     notes = Notes(lambda text: print(text, file=sys.stderr, flush=True))
     with ImportWatch(values.policy, notes.note):
         policy = load_policy(values.policy)
+    missing = missing_for_jpeg(policy)
+    if missing is not None:
+        notes.note(missing)
     plan = PolicyPlan(policy, warm_up_count, promise_ns)
     server = HostServer(plan, _versions(), notes, trust.admits)
     try:
