@@ -24,6 +24,7 @@ import { ACTION_SCHEMA_VERSION } from "../runtime/contracts/schema-versions.ts";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import {
+  JPEG_COUNT_MAX,
   LOAD_NS_MAX,
   PROTOCOL_VERSION,
   RECEIVE_SIZE_BYTES_MAX,
@@ -95,6 +96,7 @@ test("both sides have the same fingerprints, versions and limits", async () => {
     DT_NS_MAX,
     WIDTH_MAX,
     LOAD_NS_MAX,
+    JPEG_COUNT_MAX,
     ACTION_SCHEMA_VERSION,
     OBS_TRANSFORM_VERSION,
     OBS_SIDE_PX,

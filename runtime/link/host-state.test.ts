@@ -104,3 +104,34 @@ test("a picture is what the observation under decision holds, in the trained siz
     expect(await look({ images: [image(OBS_SIZE_BYTES, encoding)] })).toBeNull();
   }
 });
+
+test("a picture that comes as JPEG is decoded before an act, or refused by name", async () => {
+  const decoded = new Uint8Array(OBS_SIZE_BYTES).fill(5);
+  const decode = async (bytes: Uint8Array) => {
+    if (bytes.length === 0) throw new Error("expected a JPEG, found no bytes");
+    return decoded;
+  };
+  const jpeg = (name: string, sizeBytes: number, widthPx = OBS_SIDE_PX) => {
+    const encoding = Image_Encoding.JPEG;
+    return { name, widthPx, heightPx: OBS_SIDE_PX, encoding, pixels: new Uint8Array(sizeBytes) };
+  };
+  const read = async (...images: ReturnType<typeof jpeg>[]) => {
+    try {
+      return [...(await readPictures(observe({ images }), decode))];
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(await read(jpeg("front", 9))).toEqual([["front", decoded]]);
+  expect(await read(jpeg("left", 9), jpeg("right", 0))).toBe(
+    "PictureError: the picture right: expected a JPEG, found no bytes",
+  );
+  expect(await read(jpeg("front", 9, 225))).toBe(
+    "PictureError: the picture front: expected 224 x 224, found 225 x 224",
+  );
+  const many = Array.from({ length: 17 }, (_, index) => jpeg(String(index), 9));
+  expect(await read(...many.slice(1))).toHaveLength(16);
+  expect(await read(...many)).toBe(
+    "PictureError: the pictures: expected at most 16 as JPEG, found 17",
+  );
+});

@@ -10,6 +10,7 @@ import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { Image_Encoding } from "./generated/policy_pb.js";
 import type { Image, Observation } from "./generated/policy_pb.js";
+import { JPEG_COUNT_MAX } from "./limits.ts";
 
 /** On the host age counts nothing twice: the edge judged it, and judges again what comes back. */
 const VALIDITY_NS = duration(10e9);
@@ -88,6 +89,12 @@ export async function readPictures(
   decode: DecodePicture | undefined,
 ): Promise<Pixels> {
   const shown = new Map<string, Uint8Array>();
+  const jpegCount = images.filter(({ encoding }) => encoding === Image_Encoding.JPEG).length;
+  if (jpegCount > JPEG_COUNT_MAX) {
+    throw new PictureError(
+      `the pictures: expected at most ${JPEG_COUNT_MAX} as JPEG, found ${jpegCount}`,
+    );
+  }
   for (const image of images) {
     const pixels = await pixelsOf(image, decode);
     if (pixels?.length === OBS_SIZE_BYTES) shown.set(image.name, pixels);
@@ -103,20 +110,18 @@ async function pixelsOf(
   if (encoding !== Image_Encoding.JPEG || decode === undefined) return undefined;
   if (widthPx !== OBS_SIDE_PX || heightPx !== OBS_SIDE_PX) {
     const found = `${widthPx} x ${heightPx}`;
-    throw new PictureError(name, `expected ${OBS_SIDE_PX} x ${OBS_SIDE_PX}, found ${found}`);
+    const expected = `${OBS_SIDE_PX} x ${OBS_SIDE_PX}`;
+    throw new PictureError(`the picture ${name}: expected ${expected}, found ${found}`);
   }
   try {
     return await decode(pixels);
   } catch (cause) {
-    throw new PictureError(name, cause instanceof Error ? cause.message : String(cause), cause);
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PictureError(`the picture ${name}: ${why}`, { cause });
   }
 }
 
 /** A picture that a robot should not have sent. */
 export class PictureError extends Error {
   override readonly name = "PictureError";
-
-  constructor(picture: string, why: string, cause?: unknown) {
-    super(`the picture ${picture}: ${why}`, { cause });
-  }
 }

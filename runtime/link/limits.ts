@@ -34,6 +34,8 @@ export const SEND_SIZE_BYTES_MAX = 8 << 20;
  * 255. At 100 it is 32 KB and 1.1: what is left then is colour at half the size, which none mends.
  */
 export const JPEG_QUALITY_PERCENT = 90;
+/** Of one observation: a robot has a few cameras, and each costs a millisecond and 150 KB here. */
+export const JPEG_COUNT_MAX = 16;
 /** A host tells what ails its policy as it changes, and no more often: it may fail at every act. */
 export const TROUBLE_NS_MIN = milliseconds(1_000);
 

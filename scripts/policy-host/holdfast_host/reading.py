@@ -11,7 +11,7 @@ import numpy as np
 
 from .generated import policy_pb2 as pb
 from .pictures import SHAPE as PICTURE_SHAPE
-from .pictures import array_of
+from .pictures import arrays_of
 from .policy import Named, Observation, Robot
 from .schema import OBS_SIDE_PX
 
@@ -48,7 +48,7 @@ def observation_of(message: pb.Observation, robot: Robot, takes_jpeg: bool = Fal
         effort_nm=_joints("effort_nm", message.effort_nm, robot),
         command_rad=command_rad,
         fields=_fields(message, robot),
-        images=_images(message, takes_jpeg),
+        images=arrays_of(message.images, takes_jpeg),
         task=message.task_text,
         epoch=message.epoch,
         since_reset_s=message.since_reset_ns / 1e9,
@@ -91,12 +91,3 @@ def _fields(message: pb.Observation, robot: Robot) -> Named[np.ndarray]:
         if shape is not None and int(np.prod(shape)) == len(field.values):
             fields[field.name] = np.array(field.values, dtype=np.float64).reshape(shape)
     return fields
-
-
-def _images(message: pb.Observation, takes_jpeg: bool) -> Named[np.ndarray]:
-    images: Named[np.ndarray] = Named()
-    for image in message.images:
-        pixels = array_of(image, takes_jpeg)
-        if pixels is not None:
-            images[image.name] = pixels
-    return images

@@ -91,6 +91,10 @@ class PicturesTest(unittest.TestCase):
                 self.assertTrue(text.endswith(f", found {found}"), text)
         with self.assertRaisesRegex(StrangePicture, "expected 224 x 224, found 9 x 9"):
             observation_of(message(good, 9), ROBOT, takes_jpeg=True)
+        many = message(good)
+        many.images.extend([many.images[0]] * 16)
+        with self.assertRaisesRegex(StrangePicture, "at most 16 as JPEG, found 17"):
+            observation_of(many, ROBOT, takes_jpeg=True)
 
     def test_whatever_bytes_are_broken_a_picture_comes_or_a_refusal(self) -> None:
         good = jpeg_of(quarters())
