@@ -199,6 +199,21 @@ async function edge(port: number, picture: () => Uint8Array) {
   return { policy, act };
 }
 
+test("what is decoded as an epoch ends is not shown to the policy after it", async () => {
+  const { host, port } = await startTypeScript(true);
+  const picture = await encodeJpeg(new Uint8Array(OBS_SIZE_BYTES).fill(90), 224, 224, 90);
+  const { policy, act } = await edge(port, () => picture);
+  for (let epoch = 2; epoch < 12; epoch += 1) {
+    const old = act();
+    await Bun.sleep(0); // it is sent
+    policy.reset(epoch, new SequenceAllocator(epoch));
+    expect(await old).toBeNull();
+    expect((await act())?.epoch).toBe(epoch);
+  }
+  policy.close();
+  expect(host.written).not.toContain("forgotten");
+});
+
 test("a host that was told of such a robot refuses its policy before it listens", async () => {
   const args = ["host", "--robot", robots.jpeg, "--task", task, "--policy", fixturePolicies.sees];
   const { code, stderr } = await runToEnd(args, { scratch });
