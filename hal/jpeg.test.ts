@@ -5,6 +5,7 @@
 import { inflateSync } from "node:zlib";
 import { expect, test } from "bun:test";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
+import { jpegFault } from "./jpeg-check.ts";
 import { decodeJpeg, encodeJpeg, JpegError } from "./jpeg.ts";
 
 /** Four quarters: red and green above, blue and white below. */
@@ -202,6 +203,20 @@ test.each(strangers)("%s is refused by name", async (_what, bytes, expected, fou
   const refused = await decodeJpeg(bytes, WIDTH, HEIGHT).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(JpegError);
   expect(refused).toMatchObject({ expected, found });
+});
+
+test("within a scan restarts may stand, and no other marker", () => {
+  const from = scanAt + 20;
+  const withMarker = (marker: number) =>
+    jpegFault(
+      joined(good.subarray(0, from), Uint8Array.of(0xff, marker), good.subarray(from)),
+      32,
+      16,
+    );
+  const judged = [0x00, 0xcf, 0xd0, 0xd7, 0xd8, 0xd9, 0xff].map(
+    (marker) => withMarker(marker)?.found,
+  );
+  expect(judged).toEqual([undefined, "more", undefined, undefined, "more", "more", "more"]);
 });
 
 test("one that was cut off anywhere is refused", async () => {

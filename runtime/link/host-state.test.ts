@@ -129,6 +129,8 @@ test("a picture that comes as JPEG is decoded before an act, or refused by name"
   expect(await read(jpeg("front", 9, 225))).toBe(
     "PictureError: the picture front: expected 224 x 224, found 225 x 224",
   );
+  const unknown = { ...jpeg("front", 9), encoding: Image_Encoding.UNSPECIFIED as never };
+  expect(await read(unknown)).toEqual([]);
   const many = Array.from({ length: 17 }, (_, index) => jpeg(String(index), 9));
   expect(await read(...many.slice(1))).toHaveLength(16);
   expect(await read(...many)).toBe(

@@ -7,10 +7,11 @@ import { decodeJpeg, encodeJpeg } from "../../hal/jpeg.ts";
 import type { ChunkView } from "../contracts/action.ts";
 import { OBS_SIDE_PX, OBS_SIZE_BYTES } from "../contracts/obs-transform.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
-import type { SourceProfile } from "../contracts/profile.ts";
+import type { PictureEncoding, SourceProfile } from "../contracts/profile.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
-import { loadRobot } from "../profile/load.ts";
+import { loadRobot, loadTask } from "../profile/load.ts";
+import { helloOf } from "./edge-messages.ts";
 import { facts, JOINTS, VirtualLink } from "./fixture.ts";
 import { Image_Encoding } from "./generated/policy_pb.js";
 import { JPEG_QUALITY_PERCENT } from "./limits.ts";
@@ -115,6 +116,33 @@ test("a picture is sent encoded, and everything is as much older as that took", 
   world.run(60);
   expect(((await answer) as ChunkView).seq).toBe(1);
   expect(world.got).toEqual([[1, Image_Encoding.JPEG, [12, 37, 17], [7, 7, 7]]]);
+});
+
+test("the rows still to come are those of the moment that it is sent", async () => {
+  const world = new World();
+  const first = world.act();
+  await world.encoder.finish();
+  world.run(40);
+  expect(await first).not.toBeNull();
+  void world.act(); // 45 ms after the first's stamp: rows of 20 ms from there
+  world.run(18);
+  await world.encoder.finish();
+  world.run(5);
+  expect(world.link.observations.map((each) => each.bufferedRowCount)).toEqual([0, 1]);
+});
+
+test("the hello says how the robot's pictures come", () => {
+  const dtypes = (pictureEncoding: PictureEncoding | undefined) => {
+    const policy = { ...robot.policy, ...(pictureEncoding && { pictureEncoding }) };
+    const own = { ...robot, policy };
+    const task = loadTask("none");
+    const manifestSha256 = new Uint8Array(0);
+    const parts = { robot: own, task, layout, manifestSha256, runtimeVersions: {} };
+    return helloOf(parts, 1n).fields.map(({ name, dtype }) => `${name} ${dtype}`);
+  };
+  expect(dtypes(undefined)).toEqual(["scene rgb8", "cube_pose float32"]);
+  expect(dtypes("rgb8")).toEqual(["scene rgb8", "cube_pose float32"]);
+  expect(dtypes("jpeg")).toEqual(["scene jpeg", "cube_pose float32"]);
 });
 
 test("in lockstep no time passes as a picture is encoded", async () => {
