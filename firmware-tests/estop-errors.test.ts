@@ -16,7 +16,7 @@ import { FrameWriter } from "../runtime/contracts/estop-wire.ts";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
 import { asking, NONCE, noKey, vectorKey } from "./estop-asking.ts";
 import { answerOf } from "./estop-host.ts";
-import { isLong } from "./figures.ts";
+import { isLong, noteFigure } from "./figures.ts";
 import { hasHostCompiler } from "./firmware-build.ts";
 import { burstAll, burstRandom, flipAll, flipRandom, noise } from "./line-errors.ts";
 import type { IsIntact } from "./line-errors.ts";
@@ -148,6 +148,13 @@ for (const codec of codecs) {
         expect(codec.burstRandom(wire, seed)).toBe(0);
         expect(codec.noise(wire, seed)).toBe(0);
       }
+      noteFigure({
+        part: "errors of a line",
+        case: codec.name,
+        measured: "0 taken for intact",
+        limit: "0",
+        tries: `${codec.randomCount} each of flips, bursts and noise`,
+      });
     },
     CASE_MS_MAX,
   );
@@ -298,7 +305,7 @@ const NOW_US = 26_000;
 
 coreTest.each(forgers)(
   `of ${TRIALS} frames of $name the chip takes none for good`,
-  ({ verdicts, spoil }) => {
+  ({ name, verdicts, spoil }) => {
     const { core, status, good } = beating();
     const writer = new AnswerWriter(null);
     const wire = new Uint8Array(writer.wireSizeBytes);
@@ -328,6 +335,13 @@ coreTest.each(forgers)(
       }
     }
     expect(refused).toBe(TRIALS);
+    noteFigure({
+      part: "errors of a line",
+      case: name,
+      measured: "0 taken for good",
+      limit: "0",
+      tries: `${TRIALS} frames`,
+    });
     expect([...seen].toSorted((a, b) => a - b)).toEqual([...verdicts]);
     expect(send(next())[EstopView.goodStreak]).toBe(1);
     core.free();

@@ -18,11 +18,11 @@ function fuzz(argv: readonly string[]): string {
 }
 
 const scripts = IS_LONG ? 10_000 : 300;
-coreTest(
-  "random scripts break no rule and no memory, and most of them arm the core on their way",
-  () => {
+coreTest.each(["host_fuzz", "host_fuzz_keyed"])(
+  "%s: random scripts break no rule and no memory, and most of them arm the core on their way",
+  (program) => {
     makeFirmware("fuzz");
-    const line = fuzz([join(FIRMWARE_OUT, "host_fuzz"), String(scripts), "1"]);
+    const line = fuzz([join(FIRMWARE_OUT, program), String(scripts), "1"]);
     const [, ran, armed] = /^(\d+) scripts, (\d+) were armed$/.exec(line)!;
     expect([Number(ran), Number(armed) > scripts / 2]).toEqual([scripts, true]);
   },

@@ -18,11 +18,11 @@ import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
 import { RelayPair, SWITCHES_AT_REST } from "./estop-bench.ts";
 import { SHIPPED } from "./estop-core-bench.ts";
 import { answerOf } from "./estop-host.ts";
+import { isLong, noteFigure } from "./figures.ts";
 import { EstopModel } from "./estop-model.ts";
 import { hasHostCompiler, hostLibrary } from "./firmware-build.ts";
 
-const IS_LONG = process.env["HOLDFAST_LONG"] === "1";
-const STEPS = IS_LONG ? 10_000_000 : 1_000_000;
+const STEPS = isLong ? 10_000_000 : 1_000_000;
 const SEEDS = [1, 2, 3, 4, 5];
 
 const configs: readonly EstopConfig[] = [
@@ -269,6 +269,13 @@ test.skipIf(!hasHostCompiler)(
       walk.close();
     }
     expect(everything.filter((each) => !seen.has(each))).toEqual([]);
+    noteFigure({
+      part: "core beside its model",
+      case: `${SEEDS.length} walks`,
+      measured: `0 differences, ${seen.size} modes, causes and verdicts met`,
+      limit: "0 differences",
+      tries: `${STEPS} steps`,
+    });
   },
-  IS_LONG ? 600_000 : 60_000,
+  isLong ? 600_000 : 60_000,
 );

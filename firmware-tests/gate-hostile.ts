@@ -9,7 +9,8 @@ import { testJoint } from "../safety/fixture.ts";
 
 /** The control period in seconds. */
 export const DT = 0.005;
-const hostile = [Number.NaN, Number.POSITIVE_INFINITY, -1e308, 1e308, -0, 5e-324, 2, -2];
+/** Infinity has either sign. */
+const hostile = [Number.NaN, Infinity, -1e308, 1e308, -0, 5e-324, 2, -2];
 
 /** An arm as a profile could describe it: fast or slow, soft or abrupt, with droop or without. */
 export function drawArm(random: SeededRandom): JointProfile[] {
@@ -73,7 +74,8 @@ export class HostilePolicy {
     }
     if (this.#kind === 5 && random.next() < 0.2) {
       const joint = Math.floor(random.next() * values.length);
-      values[joint] = hostile[Math.floor(random.next() * hostile.length)]!;
+      const value = hostile[Math.floor(random.next() * hostile.length)]!;
+      values[joint] = value === Infinity && this.#tick % 2 === 1 ? -Infinity : value;
     }
     action.width = random.next() < 1e-3 ? values.length + 1 : values.length;
     action.schemaFingerprint = random.next() < 1e-3 ? 2 : 1;

@@ -36,11 +36,13 @@ export function measure(loss: Loss, phaseIndex: number): Measured {
   const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: Infinity });
   cell.runUntil(TROUBLE_NS + (LONG_MS + 150) * NS_PER_MS);
   const detectedNs = detectionOf(loss, cell);
+  const isUnnoticed = loss.detect.of === "nothing";
+  if (isUnnoticed && cell.senses.struckCount === 0) throw new Error("no sample was spoiled");
   const after = cell.sent.filter(({ nowNs }) => nowNs >= detectedNs);
   const stop = after.find(({ command }) => !isMotion(command.kind));
   if (stop !== undefined) mustStay(cell, stop.nowNs);
   return {
-    withinMs: loss.detect.of === "nothing" ? 0 : ms(detectedNs - causeOf(loss, cell)),
+    withinMs: isUnnoticed ? 0 : ms(detectedNs - causeOf(loss, cell)),
     holdAfterMs: stop === undefined ? Infinity : ms(stop.nowNs - detectedNs),
     knownMs: ms(detectedNs - TROUBLE_NS),
     heldMs: stop === undefined ? 0 : ms(stop.nowNs - TROUBLE_NS),

@@ -112,6 +112,11 @@ export class LossSenses implements RobotSensor {
     this.#faulty = new FaultySensor(inner, sources, specs, 1);
   }
 
+  /** Samples that were spoiled. */
+  get struckCount(): number {
+    return this.#faulty.faults.reduce((sum, { hitCount }) => sum + hitCount, this.#brokenCount);
+  }
+
   observeInto(snapshot: SensorSnapshot, nowNs: Instant): void {
     const { device, trouble } = this.#options;
     const isBroken = device !== undefined && isWithin(trouble, nowNs);

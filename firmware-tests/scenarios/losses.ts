@@ -262,6 +262,16 @@ const sceneLosses: readonly Loss[] = ["scene", "cube_pose"].flatMap((id) => {
   ];
 });
 
+const locatorNoise: Loss = sensor(
+  "cube_pose-noisy",
+  "object locator noisy, 10 mm",
+  "noise:cube_pose=0.01",
+  {
+    ...unnoticed,
+    detect: { of: "nothing", why: "a policy follows it, within the limits" },
+  },
+);
+
 const robotLosses: readonly Loss[] = [
   {
     id: "joint-blocked",
@@ -372,6 +382,7 @@ export const losses: readonly Loss[] = [
   ...policyLosses,
   ...jointLosses,
   ...sceneLosses,
+  locatorNoise,
   ...robotLosses,
   ...hostLosses,
 ];

@@ -2,7 +2,7 @@
 // cause. No process and no board: the records are written here.
 
 import { expect, test } from "bun:test";
-import { EstopMode } from "../contracts/estop-codes.ts";
+import { EstopBuild, EstopMode } from "../contracts/estop-codes.ts";
 import { EstopStatusSlot } from "../contracts/estop-line.ts";
 import { EstopProblem } from "../../safety/estop-link.ts";
 import { loadRobot } from "../profile/load.ts";
@@ -51,6 +51,7 @@ class Watched {
   readonly facts = { nowNs: instant(0), isStarting: true, isActive: false, isEnableLost: false };
   readonly watch: EstopWatch;
   readonly #status: LatestWriter;
+  #built = { build: 0, silenceMs: 0 };
 
   constructor(estop: EstopChoice, profile = "so101") {
     const { plan } = runOptions(profile, {});
@@ -66,6 +67,11 @@ class Watched {
     );
   }
 
+  built(constants: { readonly build: number; readonly silenceMs: number }): this {
+    this.#built = constants;
+    return this;
+  }
+
   tell(mode: number, cause = 0, problem = 0, lastBad = 0): this {
     const { record } = this.#status;
     record.fill(0);
@@ -74,6 +80,8 @@ class Watched {
     record[EstopStatusSlot.cause] = cause;
     record[EstopStatusSlot.problem] = problem;
     record[EstopStatusSlot.stopMs] = 300;
+    record[EstopStatusSlot.build] = this.#built.build;
+    record[EstopStatusSlot.silenceMs] = this.#built.silenceMs;
     record[EstopStatusSlot.lastBad] = lastBad;
     record[EstopStatusSlot.outputs] = mode === EstopMode.Armed && lastBad === 0 ? 3 : 0;
     this.#status.publish();
@@ -110,6 +118,19 @@ test("mode, cause and problem are told once each time they change, and a board h
     "e-stop board: ARMED, outputs open: answers late",
     "e-stop board: TRIPPED by silence, proof_failed",
   ]);
+});
+
+test("a board whose build weakens it says so all run, an emulated one's T_wd is its own", () => {
+  const built = { build: EstopBuild.ResetFromLink | EstopBuild.ChainFitted, silenceMs: 100 };
+  const board = new Watched({ kind: "board", path: "/dev/x" }).built(built).tell(EstopMode.Armed);
+  expect(board.watch.text).toBe("board: ARMED, bench build: resets from the link, T_wd 100 ms");
+  expect(board.told).toEqual([`e-stop ${board.watch.text}`]);
+  const shipped = new Watched({ kind: "board", path: "/dev/x" })
+    .built({ build: EstopBuild.ChainFitted, silenceMs: 25 })
+    .tell(EstopMode.Armed);
+  expect(shipped.watch.text).toBe("board: ARMED");
+  const emulated = new Watched({ kind: "emulated", autoReset: false }).built(built);
+  expect(emulated.tell(EstopMode.Armed).watch.text).toBe("emulated: ARMED");
 });
 
 test("what only a new run brings back is named: the enable line before the e-stop's own", () => {

@@ -1,8 +1,8 @@
 // EstopWatch: the e-stop of a run as people see it: its mode and cause in words, its keys where it
 // is emulated, and the goodbye at the end. It decides nothing: the chip and the supervisor do.
 
-import { EstopMode, estopCauseNames, estopModeNames } from "../contracts/estop-codes.ts";
-import { EstopOutput, estopVerdictNames } from "../contracts/estop-codes.ts";
+import { EstopBuild, EstopMode, EstopOutput } from "../contracts/estop-codes.ts";
+import { estopCauseNames, estopModeNames, estopVerdictNames } from "../contracts/estop-codes.ts";
 import { EstopStatusSlot } from "../contracts/estop-line.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
 import { duration, NS_PER_MS, NS_PER_S } from "../contracts/units.ts";
@@ -34,6 +34,8 @@ export const EMULATED_PATIENCE = {
   silenceNsMax: duration(NS_PER_S),
   proofTryCountMax: 10,
 } as const;
+/** The T_wd of the board that ships: one that waits longer is told all run. */
+const BOARD_T_WD_MS = 25;
 /** A reset that the chip did not take is pressed anew after this. */
 const PRESS_NS = NS_PER_S;
 
@@ -151,7 +153,18 @@ export class EstopWatch {
     const open = isHeldOpen ? `, outputs open: answers ${bad}` : "";
     const trouble = problem === EstopProblem.None ? "" : `, ${estopProblemNames[problem]}`;
     const enable = this.#isEnableLost ? ", enable line lost" : "";
-    return `${kind}: ${isHeard ? `${mode}${by}` : "not heard yet"}${open}${trouble}${enable}`;
+    const said = isHeard ? `${mode}${by}` : "not heard yet";
+    return `${kind}: ${said}${open}${trouble}${enable}${this.#oddities}`;
+  }
+
+  /** What of a board's build weakens it, all run: a reset that needs no person, a long T_wd. */
+  get #oddities(): string {
+    if (this.#choice.kind !== "board") return "";
+    const { record } = this.#status;
+    const silenceMs = record[EstopStatusSlot.silenceMs]!;
+    const isBench = (record[EstopStatusSlot.build]! & EstopBuild.ResetFromLink) !== 0;
+    const slow = silenceMs > BOARD_T_WD_MS ? `, T_wd ${silenceMs} ms` : "";
+    return `${isBench ? ", bench build: resets from the link" : ""}${slow}`;
   }
 
   /** Shown all run. */

@@ -64,8 +64,9 @@ test("estop shows, arms and proves by the same way", async () => {
   await withRuns(1, async ([run], user) => {
     expect((await type("estop status", user)).out).toBe("run 11: e-stop emulated: ARMED\n");
     expect((await type("estop arm", user)).out).toBe("run 11: arm heard\n");
+    expect((await type("estop reset", user)).out).toBe("run 11: arm heard\n");
     expect((await type("estop prooftest --pid 11", user)).out).toBe("run 11: prooftest heard\n");
-    expect(run!.asked).toEqual(["arm", "prooftest"]);
+    expect(run!.asked).toEqual(["arm", "arm", "prooftest"]);
   });
 });
 

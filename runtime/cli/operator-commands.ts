@@ -65,8 +65,9 @@ function addEstopCommands(program: Command, context: CommandContext): void {
     .summary("the independent e-stop: status, arm and prooftest of a run, flash of a board")
     .description("Speaks to the independent e-stop of a live run, or flashes a board.");
   const add = (name: string, method: OperatorMethod, text: string): void => {
-    estop
-      .command(name)
+    const command = estop.command(name);
+    if (name === "arm") command.alias("reset"); // on a board it says which button to press
+    command
       .summary(text)
       .description(`${text}.`)
       .addOption(new Option("--pid <N>", "which run, by process id").argParser(pidOf("--pid")))

@@ -91,11 +91,17 @@ function checkSafeActions(tree: Tree, joints: readonly string[]): void {
   }
 }
 
-/** What falls without power is laid down first, or lands. */
+/** What falls without power is held up by software's faults, and laid down or landed at the end. */
 function checkParking(tree: Tree): void {
   const where = "where power_cut is falls and no action is land";
+  const falls = tree.text("/power_cut") === "falls";
   const actions = ["stop", "latch"].map((severity) => tree.text(`/safe_actions/${severity}`));
-  const parks = tree.text("/power_cut") === "falls" && !actions.includes("land");
+  const parks = falls && !actions.includes("land");
+  for (const severity of falls ? ["stop", "latch"] : []) {
+    const at = `/safe_actions/${severity}`;
+    if (tree.text(at) !== "zero_torque") continue;
+    tree.report(at, "one that holds, as power_cut is falls");
+  }
   if (parks && !tree.has("/park_ms")) tree.report("/park_ms", `this key ${where}`);
   if (!parks && tree.has("/park_ms")) tree.report("/park_ms", `this key only ${where}`);
 }
