@@ -29,7 +29,14 @@ import { HostTally } from "./host-counts.ts";
 import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
-import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from "./limits.ts";
+import {
+  HOST_LOOK_MS,
+  IDLE_CONNECTION_MS_MAX,
+  PROTOCOL_VERSION,
+  RECEIVE_SIZE_BYTES_MAX,
+  ROBOT_COUNT_MAX,
+  SEND_SIZE_BYTES_MAX,
+} from "./limits.ts";
 import { told } from "./lie.ts";
 import type { Told } from "./lie.ts";
 import type { Mischief } from "./mischief.ts";
@@ -71,14 +78,14 @@ const NOT_ADMITTED = "one that was revoked, or removed from this host's list";
 const PAIR_AGAIN = "pair again: on the host type holdfast pair host";
 /** Refusals of these fields have had a line of their own. */
 const TOLD_FIELDS: ReadonlySet<string> = new Set(["policy", "certificate"]);
-/** Robots at once. More than these are refused, by gRPC. */
-const STREAM_COUNT_MAX = 64;
+const ONE_MORE = "start another host for it, or end another robot's run";
 
 export class GrpcHost {
   readonly #server: Server;
   readonly #options: GrpcHostOptions;
   readonly #streams = new Set<HostStream>();
   readonly #tally = new HostTally();
+  readonly #looking: ReturnType<typeof setInterval>;
   #facts: PolicyFacts | undefined;
 
   private constructor(options: GrpcHostOptions) {
@@ -87,8 +94,12 @@ export class GrpcHost {
       // An edge sends pictures and gets numbers.
       "grpc.max_receive_message_length": SEND_SIZE_BYTES_MAX,
       "grpc.max_send_message_length": RECEIVE_SIZE_BYTES_MAX,
-      "grpc.max_concurrent_streams": STREAM_COUNT_MAX,
+      "grpc.max_concurrent_streams": ROBOT_COUNT_MAX, // of one connection
+      "grpc.max_connection_idle_ms": IDLE_CONNECTION_MS_MAX,
     });
+    this.#looking = setInterval(() => {
+      for (const stream of this.#streams) stream.look();
+    }, HOST_LOOK_MS);
     this.#server.addService(policyHostService, {
       describe: (
         call: ServerUnaryCall<DescribeRequest, DescribeReply>,
@@ -134,6 +145,7 @@ export class GrpcHost {
   }
 
   close(): void {
+    clearInterval(this.#looking);
     for (const stream of this.#streams) stream.close();
     this.#server.forceShutdown();
   }
@@ -158,6 +170,8 @@ export class GrpcHost {
     });
     this.#streams.add(served);
     served.recheck();
+    if (this.#streams.size <= ROBOT_COUNT_MAX) return;
+    served.refuse("robots", `at most ${ROBOT_COUNT_MAX} at once`, "one more", ONE_MORE);
   }
 }
 
@@ -201,7 +215,18 @@ class HostStream {
   recheck(): void {
     if (isAdmitted(this.#stream, this.#options)) return;
     this.#options.note(`a robot was refused: ${NOT_ADMITTED}`);
-    this.#session.refuse("certificate", "that of a paired robot", NOT_ADMITTED, PAIR_AGAIN);
+    this.refuse("certificate", "that of a paired robot", NOT_ADMITTED, PAIR_AGAIN);
+  }
+
+  refuse(field: string, expected: string, found: string, remedy: string): void {
+    this.#session.refuse(field, expected, found, remedy);
+    this.#carryOut();
+  }
+
+  /** Ends the stream of a robot that is gone without a word: a pulled cable tells nobody. */
+  look(): void {
+    if (this.#isFrozen) return;
+    this.#session.look();
     this.#carryOut();
   }
 
@@ -252,10 +277,7 @@ class HostStream {
         session.decided(decision, trouble, this.#options.nowNs());
         this.#carryOut();
       },
-      refused: (field, expected, found, remedy) => {
-        session.refuse(field, expected, found, remedy);
-        this.#carryOut();
-      },
+      refused: (field, expected, found, remedy) => this.refuse(field, expected, found, remedy),
     });
   }
 

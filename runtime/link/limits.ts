@@ -21,6 +21,13 @@ export const PING_NS = milliseconds(150);
  * sign of life at the latest.
  */
 export const SILENCE_NS_MAX = milliseconds(600);
+/** How often a host looks whether each robot still talks, and how often in vain: 750 ms. */
+export const HOST_LOOK_MS = 50;
+export const SILENT_LOOK_COUNT_MAX = 15;
+/** Robots on one host at once: each has a thread, and its policy in memory. */
+export const ROBOT_COUNT_MAX = 64;
+/** A connection to a host on which nobody asks anything is ended. */
+export const IDLE_CONNECTION_MS_MAX = 5_000;
 /** Redialling: at once after a session that worked, then doubling up to a second. */
 export const BACKOFF_NS_MIN = milliseconds(50);
 export const BACKOFF_NS_MAX = milliseconds(1_000);

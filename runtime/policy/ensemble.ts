@@ -58,6 +58,9 @@ export class EnsemblePolicy implements Policy {
   get statusText(): string {
     return this.#policy.statusText ?? "";
   }
+  get trouble(): string {
+    return this.#policy.trouble ?? "";
+  }
   get isSlow(): boolean {
     return this.#policy.isSlow === true;
   }

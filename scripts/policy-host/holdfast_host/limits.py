@@ -21,6 +21,10 @@ DESCRIBE_COUNT_MAX = 4
 LOAD_NS_MAX = 600_000_000_000
 TELL_NS = 2_000_000_000
 
+# How often it is looked whether each robot still talks, and how often in vain: 750 ms.
+LOOK_S = 0.05
+SILENT_LOOK_COUNT_MAX = 15
+
 # Messages that wait for a robot to read them. One that reads none for so long is given up.
 UNREAD_COUNT_MAX = 256
 

@@ -92,16 +92,23 @@ class HostServer:
         """Ends every stream at once."""
         self._server.stop(None).wait()
 
+    def look(self) -> None:
+        """Ends the sessions of robots that say nothing any more. Call it every LOOK_S."""
+        for stream in self._all_streams():
+            stream.look()
+
     def recheck(self) -> None:
         """Ends the sessions of robots that are not admitted any more."""
-        with self._lock:
-            streams = list(self._streams)
-        for stream in streams:
+        for stream in self._all_streams():
             stream.recheck()
 
     def watch(self, now_ns: int) -> None:
         """Looks at policies that load."""
         self._pool.watch(now_ns)
+
+    def _all_streams(self) -> list[HostStream]:
+        with self._lock:
+            return list(self._streams)
 
     def _describe(
         self, _request: pb.DescribeRequest, context: grpc.ServicerContext

@@ -14,7 +14,11 @@ import numpy as np
 
 from holdfast_host.generated import policy_pb2 as pb
 from holdfast_host.host_stream import HostStream
-from holdfast_host.limits import RECEIVE_SIZE_BYTES_MAX, UNREAD_COUNT_MAX
+from holdfast_host.limits import (
+    RECEIVE_SIZE_BYTES_MAX,
+    SILENT_LOOK_COUNT_MAX,
+    UNREAD_COUNT_MAX,
+)
 from holdfast_host.notes import Notes
 from holdfast_host.policy import Observation, Policy, Robot
 from holdfast_host.policy_pool import PolicyPool
@@ -47,6 +51,14 @@ class Edge:
 
     def until(self, kind: str) -> pb.HostMessage:
         while True:
+            message = self.next()
+            if message.WhichOneof("message") == kind:
+                return message
+
+    def talk_until(self, kind: str) -> pb.HostMessage:
+        """A robot pings all the time, or is taken for gone."""
+        while True:
+            self.send(ping=pb.Ping())
             message = self.next()
             if message.WhichOneof("message") == kind:
                 return message
@@ -94,7 +106,7 @@ class ServerTest(unittest.TestCase):
     def serve(self, policy: type[Policy], warm_up_count: int = 0) -> int:
         self.lines = Lines()
         plan = PolicyPlan(policy, warm_up_count, promise_ns=0)
-        server = HostServer(plan, {"python": "3"}, Notes(self.lines))
+        self.server = server = HostServer(plan, {"python": "3"}, Notes(self.lines))
         self.addCleanup(server.close)
         return server.open("127.0.0.1:0", None)
 
@@ -236,6 +248,24 @@ class ServerTest(unittest.TestCase):
         other = Edge(channel)
         other.greet(robot="another")
         self.assertEqual(len(made), 3)
+
+    def test_one_whose_cable_was_pulled_has_left_and_finds_its_policy_loaded(self) -> None:
+        made: list[Policy] = []
+
+        class Counted(Still):
+            def setup(self, robot: Robot) -> None:
+                made.append(self)
+
+        channel = self.channel(self.serve(Counted))
+        robot = Edge(channel)
+        robot.greet()
+        for _ in range(SILENT_LOOK_COUNT_MAX):
+            self.server.look()
+        with self.assertRaises(StopIteration):
+            robot.until("chunk")
+        self.assertEqual(self.lines[-1], "arm2 left")
+        Edge(channel).greet()
+        self.assertEqual(len(made), 1)
 
     def test_it_is_described_without_a_handshake(self) -> None:
         channel = self.channel(self.serve(Still))
