@@ -7,6 +7,7 @@ import { CpuWake } from "../hal/cpu-wake.ts";
 import { lockMemory } from "../hal/ffi/scheduling.ts";
 import type { Grant } from "../hal/ffi/scheduling.ts";
 import type { OperatorCue } from "./contracts/mode.ts";
+import { LOAD_NS_MAX } from "./link/limits.ts";
 import { createArena } from "./shm/arena.ts";
 import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
@@ -236,13 +237,16 @@ export function spawnHostPolicy(
   };
 }
 
-/** Loads a policy's file in a thread, once, without a robot. Throws ThreadStartError. */
+/**
+ * Loads a policy's file in a thread, once, without a robot, for as long as a host may take to load
+ * one. Throws ThreadStartError.
+ */
 export async function tryPolicyFile(path: string, note: (text: string) => void): Promise<void> {
   const url = new URL("./workers/policy-check.worker.ts", import.meta.url);
   const workerData: PolicyCheckPlan = path;
   const worker = new Worker(url, { workerData, name: "hf-policy-check" });
   try {
-    await untilReady(worker, "policy", note);
+    await untilReady(worker, "policy", note, LOAD_NS_MAX / 1e6);
   } finally {
     void worker.terminate();
   }
