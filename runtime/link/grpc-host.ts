@@ -22,7 +22,7 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
-import { cut } from "./backoff.ts";
+import { cut } from "./foreign-text.ts";
 import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
 import { refusalText } from "./handshake.ts";
 import { HostTally } from "./host-counts.ts";
