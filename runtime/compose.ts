@@ -226,7 +226,9 @@ export function spawnHostPolicy(
   const url = new URL("./workers/host-policy.worker.ts", import.meta.url);
   const worker = new Worker(url, { workerData: plan, name: "hf-host-policy" });
   let failure = "its thread ended";
-  worker.on("message", onMessage);
+  worker.on("message", (message: unknown) => {
+    if (isFromHostPolicy(message)) onMessage(message);
+  });
   worker.on("error", (error: Error) => {
     failure = error.message;
   });
@@ -235,6 +237,12 @@ export function spawnHostPolicy(
     post: (message) => worker.postMessage(message),
     terminate: () => void worker.terminate(),
   };
+}
+
+/** A policy shares its thread's port and may post anything: only messages of ours count. */
+function isFromHostPolicy(message: unknown): message is FromHostPolicy {
+  if (typeof message !== "object" || message === null || !("kind" in message)) return false;
+  return ["made", "ready", "decided", "threw"].includes(String(message.kind));
 }
 
 /**

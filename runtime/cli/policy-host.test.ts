@@ -128,6 +128,15 @@ test("what an act threw reaches the robot, and the host's terminal once a text a
   expect(host.notes).toEqual(["act threw: a; nothing was sent", "act threw: b; nothing was sent"]);
 });
 
+test("a decision that nobody asked for is no message of the thread's", () => {
+  const host = new Host();
+  const robot = host.robot();
+  host.answers("act threw: a");
+  robot.act(observation);
+  host.answers("act threw: b");
+  expect([host.told, host.notes]).toEqual([["act threw: b"], ["act threw: b; nothing was sent"]]);
+});
+
 test("one that ended while nobody was there is not given to the next robot", () => {
   const host = new Host();
   host.robot().close();

@@ -261,6 +261,7 @@ class PolicyThread {
         this.#tellState();
         return;
       case "decided":
+        if (this.#oweCount === 0) return; // nobody asked: not a message of ours
         this.#oweCount -= 1;
         this.#owesSinceNs = this.#nowNs();
         this.#tellTrouble(printable(message.trouble));

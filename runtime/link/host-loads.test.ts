@@ -52,7 +52,7 @@ const greeted = (): EdgeLink => {
   return link;
 };
 
-test("a host that says it loads is pinged and waited for, and may say welcome a minute later", () => {
+test("a host that says it loads is pinged, waited for, and may say welcome a minute later", () => {
   const link = greeted();
   const sent = waited(link, 0, 60, true);
   expect([link.phase, link.text, link.session]).toEqual(["loading", "loading: its policy", 1]);

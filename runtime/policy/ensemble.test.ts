@@ -140,6 +140,17 @@ test("what is no number or no chunk goes on as it came, and is not remembered", 
   expect(world.act(1_001, () => 3)[0]).toBe(3);
 });
 
+test("what the policy says of itself and does with what it is told goes through", async () => {
+  const { inner, policy } = new World();
+  Object.assign(inner, { trouble: "no host", statusText: "waiting", isSlow: true });
+  expect([policy.trouble, policy.statusText, policy.isSlow]).toEqual(["no host", "waiting", true]);
+  const fails = () => Promise.reject(new Error("no log"));
+  Object.assign(inner, { receipt: fails, close: fails });
+  expect(policy.receipt(1, 1, 1)).rejects.toThrow("no log");
+  expect(policy.close()).rejects.toThrow("no log");
+  await Promise.resolve();
+});
+
 test("values that have no mean are refused by name", () => {
   const inner = new TestPolicy(context, toolDeltaSchema("base", ["joint"]));
   const make = () =>
