@@ -23,13 +23,19 @@ import type {
   PolicyFacts,
 } from "./generated/policy_pb.js";
 import { cut } from "./foreign-text.ts";
-import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
+import { healthService, HostHealth } from "./grpc-health.ts";
+import { GARBAGE, policyHostService } from "./grpc-service.ts";
 import { refusalText } from "./handshake.ts";
 import { HostTally } from "./host-counts.ts";
 import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
-import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from "./limits.ts";
+import {
+  CLOSE_MS_MAX,
+  PROTOCOL_VERSION,
+  RECEIVE_SIZE_BYTES_MAX,
+  SEND_SIZE_BYTES_MAX,
+} from "./limits.ts";
 import { told } from "./lie.ts";
 import type { Told } from "./lie.ts";
 import type { Mischief } from "./mischief.ts";
@@ -79,6 +85,7 @@ export class GrpcHost {
   readonly #options: GrpcHostOptions;
   readonly #streams = new Set<HostStream>();
   readonly #tally = new HostTally();
+  readonly #health = new HostHealth();
   #facts: PolicyFacts | undefined;
 
   private constructor(options: GrpcHostOptions) {
@@ -99,13 +106,7 @@ export class GrpcHost {
       },
       run: (stream: Stream) => this.#run(stream),
     });
-    this.#server.addService(healthService, {
-      check: ({ request }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
-        const health = healthOf(request);
-        if (health !== undefined) answer(null, health);
-        else answer({ code: status.NOT_FOUND, details: "no such service here" });
-      },
-    });
+    this.#server.addService(healthService, this.#health.handlers);
   }
 
   /** Listens at `address` (`host:port`, port 0 for any). Rejects when it cannot. */
@@ -133,8 +134,14 @@ export class GrpcHost {
     for (const stream of this.#streams) stream.recheck();
   }
 
-  close(): void {
+  /** Ends every stream. Resolves once what was said last is out, or nobody takes it. */
+  async close(): Promise<void> {
+    this.#health.close();
     for (const stream of this.#streams) stream.close();
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, CLOSE_MS_MAX).unref();
+      this.#server.tryShutdown(() => resolve());
+    });
     this.#server.forceShutdown();
   }
 
