@@ -4,10 +4,9 @@
 
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { create } from "@bufbuild/protobuf";
-import { ANCHOR_BY_PROFILE, ChunkView, schemaFingerprint } from "../contracts/action.ts";
+import { ANCHOR_BY_PROFILE, schemaFingerprint } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
 import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-transform.ts";
-import { SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
@@ -17,6 +16,7 @@ import type { Decision } from "../link/host-session.ts";
 import { HostPictures, writeState } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
 import { errorText } from "../policy/error-text.ts";
+import { HostedActs } from "../policy/hosted-acts.ts";
 import { loadPolicy } from "../policy/load-policy.ts";
 import { isOnnxPath } from "../policy/policy-kind.ts";
 import { openOnnx } from "./onnx-file.ts";
@@ -55,6 +55,7 @@ const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 const pictures = new HostPictures();
 const context = policyContext(robot, task, layout, pictures);
 const policy = await (isOnnxPath(name) ? openOnnx : loadPolicy)(name, context);
+const acts = new HostedActs(policy);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 let tick = 0;
 
@@ -91,9 +92,8 @@ async function decide(observation: Observation): Promise<Decision | null> {
   const wrong = writeState(state, observation, tick, nowNs);
   if (wrong !== undefined) throw new Error(`an observation of another robot: ${wrong}`);
   pictures.observation = observation;
-  const chunk = await policy.act(state, nowNs);
+  const chunk = await acts.act(state, nowNs);
   if (chunk === null) return null;
-  if (!(chunk instanceof ChunkView)) throw new Error("act answered no chunk");
   const { horizon, width, dtNs, validFromNs, values } = chunk;
   return {
     horizon,
@@ -108,12 +108,12 @@ async function decide(observation: Observation): Promise<Decision | null> {
 /** One decision that nobody gets, so that the first that counts is no slower than the rest. */
 async function warmUp(): Promise<void> {
   const home = robot.joints.map((joint) => joint.homeRad);
-  policy.reset(WARM_UP_EPOCH, new SequenceAllocator(WARM_UP_EPOCH));
+  acts.reset(WARM_UP_EPOCH);
   const facts = { positionRad: home, commandRad: home, taskText: task.instruction };
   try {
     await decide(create(ObservationSchema, facts));
   } catch (error) {
-    tell({ kind: "threw", text: `warm-up: ${errorText(error)}` });
+    tell({ kind: "threw", text: `warm-up: ${wordsOf(error)}` });
   }
 }
 
@@ -123,14 +123,18 @@ async function answer(observation: Observation): Promise<void> {
   try {
     decision = await decide(observation);
   } catch (error) {
-    trouble = `act threw: ${errorText(error)}`;
+    trouble = wordsOf(error);
   }
   tell({ kind: "decided", decision, trouble });
 }
 
+/** An act's own words already say where it failed. */
+const wordsOf = (error: unknown): string =>
+  error instanceof Error ? error.message : errorText(error);
+
 port.on("message", (message: ToHostPolicy) => {
   if (message.kind === "act") void answer(message.observation);
-  else policy.reset(message.epoch, new SequenceAllocator(message.epoch));
+  else acts.reset(message.epoch);
 });
 tell({ kind: "made", facts: factsOf() });
 await warmUp();
