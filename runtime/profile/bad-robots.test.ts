@@ -112,6 +112,12 @@ const badRows: readonly BadRow[] = [
   ["description: Two joints", "description: |\n  Two\n  joints", "|\n  Two",
    "description: expected text on one line, without control characters, " +
      'found "Two\\njoints\\n"'],
+  ["description: Two joints", "description: |+\n  Two joints\n", "|+\n  Two",
+   "description: expected text on one line, without control characters, " +
+     'found "Two joints\\n\\n"'],
+  ["description: Two joints", 'description: "Two joints\\n"', '"Two joints',
+   "description: expected text on one line, without control characters, " +
+     'found "Two joints\\n"'],
   ["description: Two joints", 'description: "\\x9b2J \\u202e"', '"\\x9b',
    "description: expected text on one line, without control characters, " +
      'found "\\u009b2J \\u202e"'],
