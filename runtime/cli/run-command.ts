@@ -259,7 +259,10 @@ async function attendedRun(
   values: RunValues,
 ): Promise<RunReport | undefined> {
   const out = values.json === true ? context.err : context.out;
-  const desk = new OperatorDesk(context, out, values.port ?? DEFAULT_PORT);
+  const desk = new OperatorDesk(context, out, {
+    port: values.port ?? DEFAULT_PORT,
+    hasButton: options.estop.kind === "emulated",
+  });
   const { task, policy } = options.plan;
   desk.note(`starting ${options.profile}: task ${task.name}, policy ${policy}, ${options.time}`);
   try {
