@@ -2,7 +2,6 @@
 // and reports how it went. Everything that a person can get wrong is refused here, before anything
 // is started. With --json the last and only line of standard output is the report.
 
-import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
@@ -48,6 +47,7 @@ import {
 const DEFAULT_PROFILE = "so101";
 const DEFAULT_SEED = 1;
 const DEFAULT_PORT = 8080;
+const PLUGGED_LINE = "the serial line of a board that is plugged in (ls -l /dev/serial/by-id)";
 const timeModels = ["streaming", "lockstep"] as const;
 
 // The parser names a value after its option, which has no room for a unit.
@@ -182,25 +182,19 @@ function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
   if (estop === undefined || estop === "none") return { kind: "none" };
   if (isEmulated) return { kind: "emulated", autoReset: !hasKeyboard && autoReset !== false };
   if (isBoard) {
-    requireLine(estop);
     const key = estopKey === undefined ? undefined : readEstopKey(estopKey);
     return { kind: "board", path: estop, key };
   }
   throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
 }
 
-/** Refuses a board that is not plugged in; whether it answers shows once its line is open. */
+/** Refuses a board whose serial line is not there; whether it answers shows once that is open. */
 function checkEstop(estop: EstopChoice): void {
-  if (estop.kind !== "board" || existsSync(estop.path)) return;
-  const expected = "the serial line of a board that is plugged in (ls -l /dev/serial/by-id)";
-  throw new UsageError("--estop", expected, `nothing at ${quoted(estop.path)}`);
-}
-
-/** Throws UsageError for something there that is no serial line. */
-function requireLine(path: string): void {
-  const kind = fileKind(path);
-  if (kind === NOTHING || kind === CHARACTER_DEVICE) return;
-  throw new UsageError("--estop", "a serial line", `${kind} at ${quoted(path)}`);
+  if (estop.kind !== "board") return;
+  const kind = fileKind(estop.path);
+  if (kind === CHARACTER_DEVICE) return;
+  const expected = kind === NOTHING ? PLUGGED_LINE : "a serial line";
+  throw new UsageError("--estop", expected, `${kind} at ${quoted(estop.path)}`);
 }
 
 /**
