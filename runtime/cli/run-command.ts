@@ -7,22 +7,17 @@ import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
-import { isRemote, parseDialAddress } from "../link/address.ts";
-import { isOpenpi } from "../link/openpi-address.ts";
 import { parseLatency } from "../policy/latency.ts";
-import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
-import { oneOf } from "../profile/problem.ts";
+import { loadDeployment, loadTask } from "../profile/load.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
-import { stateFolder } from "../workers/state-folder.ts";
-import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
 import { CHARACTER_DEVICE, fileKind, NOTHING } from "./file-kind.ts";
 import { lockstepRefusal } from "./lockstep-refusal.ts";
 import { openpiPlan } from "./openpi-choice.ts";
-import { checkPolicyFile } from "./policy-file.ts";
+import { checkPolicy, policyOf } from "./policy-choice.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 import { writeJson } from "./json-out.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
@@ -147,7 +142,7 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   const deployment = loadDeployment(profile);
   const task = loadTask(values.task ?? deployment.task);
   requireFit(deployment.robot, task);
-  const policy = values.policy ?? policyOf(values.task, deployment.policy, task.defaultPolicy);
+  const policy = policyOf(values, deployment, task);
   const plan: RunPlan = {
     robot: deployment.robot,
     ...openpiPlan(policy, deployment, task),
@@ -195,56 +190,6 @@ function checkEstop(estop: EstopChoice): void {
   if (kind === CHARACTER_DEVICE) return;
   const expected = kind === NOTHING ? PLUGGED_LINE : "a serial line";
   throw new UsageError("--estop", expected, `${kind} at ${quoted(estop.path)}`);
-}
-
-/**
- * Refuses a policy that is not there, at the option or the line that names it; whether it fits the
- * robot shows when it is built.
- */
-async function checkPolicy(
-  { policy, task }: RunPlan,
-  values: RunValues,
-  profile: string,
-  context: CommandContext,
-): Promise<void> {
-  if (isRemote(policy)) {
-    if (!isOpenpi(policy)) await checkRemote(policy, context);
-    return;
-  }
-  if (await checkPolicyFile(policy)) return;
-  const { policies } = await import("../policy/registry.ts");
-  const names = policies.map(({ name }) => name);
-  if (names.includes(policy)) return;
-  const expected = oneOf(names, policy);
-  if (values.policy !== undefined) {
-    const orPath = `${expected}, or a path to a .ts, .js or .onnx file`;
-    throw new UsageError("--policy", orPath, quoted(policy));
-  }
-  const deployment = loadDeployment(profile);
-  const isOwn = values.task === undefined && deployment.policy !== undefined;
-  throw isOwn
-    ? fieldError(deployment, "/policy", expected)
-    : fieldError(task, "/default_policy", expected);
-}
-
-/**
- * A policy on another machine: paired with it this one must be; whether it is there shows when it
- * is dialled.
- */
-async function checkRemote(url: string, { user }: CommandContext): Promise<void> {
-  const address = parseDialAddress(url);
-  if (address === undefined) {
-    throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
-  }
-  if (address.isLoopback) return;
-  const { needPairedHost } = await import("../link/pair-rules.ts"); // certificates load late
-  const { PairStore } = await import("../link/pair-store.ts");
-  needPairedHost(new PairStore(stateFolder(user.environment)), address, wallTimeMs());
-}
-
-/** A deployment's policy is for its own task; another task brings its own. */
-function policyOf(asked: string | undefined, own: string | undefined, taskOwn: string): string {
-  return asked === undefined && own !== undefined ? own : taskOwn;
 }
 
 async function attendedRun(
