@@ -1,6 +1,6 @@
-// Whatever the loader accepts can be run, and what it refuses is refused at its place: one number of
-// a shipped file at a time is moved by powers of ten, and what is accepted must be built as a run
-// builds it and tick twice. Anything but a ProfileError is a number that the loader let through.
+// Whatever the loader accepts can be run, and what it refuses is refused at its place: one number
+// of a shipped file at a time is moved by powers of ten, and what is accepted must be built as a
+// run builds it and tick twice. Anything but a ProfileError is a number that the loader let by.
 // A refusal must stand where the number stands in the text, by a count of lines made here, or at
 // what the number contradicts, by a table made here. The numbers are found in the text by the YAML
 // library, so a new field is swept from the day it is written.
@@ -124,7 +124,7 @@ function mayBlame(moved: string, field: string): boolean {
   return own === undefined || other === undefined || own === other;
 }
 
-/** What is wrong with a refusal of `text`, in which the field `moved` was; nothing, it should be. */
+/** What is wrong with a refusal of `text`, in which the field `moved` was. */
 function misplaced(error: ProfileError, file: string, text: string, moved: string): string[] {
   const fields = fieldsIn(text);
   return error.problems.flatMap((problem) => {
