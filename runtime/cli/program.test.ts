@@ -63,6 +63,10 @@ const bad: readonly (readonly [string, string])[] = [
     "run --spin-tail 5 --time lockstep",
     "Cannot use --spin-tail: expected --time streaming with it, found --time lockstep",
   ],
+  [
+    "run --wait-for-start --time lockstep",
+    "Cannot use --wait-for-start: expected --time streaming with it, found --time lockstep",
+  ],
   ["run --port 0", 'Cannot use --port: expected a whole number from 1 to 65535, found "0"'],
   ["run --port 70000", 'Cannot use --port: expected a whole number from 1 to 65535, found "70000"'],
   [

@@ -62,6 +62,7 @@ export type RunValues = {
   readonly estop?: string;
   readonly estopKey?: string;
   readonly autoReset?: boolean;
+  readonly waitForStart?: boolean;
   readonly json?: boolean;
 };
 
@@ -96,6 +97,7 @@ export function addRunCommand(
     .addOption(valueOption("--estop <LINE>", "emulated, or its serial line (none)", textOf))
     .addOption(valueOption("--estop-key <FILE>", "key of a keyed board, 16 hex digits", textOf))
     .option("--no-auto-reset", "leave the emulated e-stop's reset to a person")
+    .option("--wait-for-start", "a service: moves only after holdfast start")
     .option("--json", "print the report as one line of JSON")
     .addHelpText("after", () => runHelp(listed))
     .action(async (profile: string | undefined, values: RunValues) => {
@@ -158,9 +160,11 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
   const time = values.time ?? "streaming";
   const estop = estopChoice(values, hasKeyboard);
-  const refusal = lockstepRefusal({ plan, estop });
+  const waitsForStart = values.waitForStart === true;
+  const refusal = lockstepRefusal({ plan, estop, waitsForStart });
   if (time === "lockstep" && refusal !== undefined) throw refusal;
-  return { profile: deployment.name, plan, time, durationS: values.duration, estop };
+  const durationS = values.duration;
+  return { profile: deployment.name, plan, time, durationS, estop, waitsForStart };
 }
 
 function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {

@@ -164,7 +164,8 @@ class StreamingRun {
       watch.warnings = [...missing, ...this.#estop.warnings];
       for (const warning of watch.warnings) this.#hooks.note(warning);
       watch.estop = this.#estop.text; // the first status tells it
-      threads.cue(OperatorCue.Start); // typing `run` is the start act
+      // Typing `run` is the start act; a service was not typed.
+      if (!this.#options.waitsForStart) threads.cue(OperatorCue.Start);
       this.#hooks.onHandle(this.#handle());
       const startedNs = this.#clock.nowNs();
       this.#endNs = startedNs + (this.#options.durationS ?? Infinity) * 1e9;
