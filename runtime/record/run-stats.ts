@@ -18,7 +18,7 @@ export class RunStats implements TickSink, EvidenceSink {
   readonly work = new DeadlineHistogram();
   /** Sample age at the tick, for ticks that had a sample. */
   readonly sampleAge = new DeadlineHistogram();
-  /** From the readings that a chunk answers to the first motion by it, less the policy's own time. */
+  /** From the readings that a chunk answers to its first motion, less the policy's own time. */
   readonly decision = new DeadlineHistogram();
   /** Ticks and entries per reason, control side. */
   readonly safeTicks = new Float64Array(REASON_COUNT);
