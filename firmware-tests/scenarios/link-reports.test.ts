@@ -3,13 +3,18 @@
 
 import { expect, test } from "bun:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { jointSchema, schemaFingerprint } from "../../runtime/contracts/action.ts";
 import { Evidence } from "../../runtime/contracts/evidence.ts";
 import { Mode, OperatorCue } from "../../runtime/contracts/mode.ts";
 import type { Anchoring, RobotProfile } from "../../runtime/contracts/profile.ts";
 import { SeededRandom } from "../../runtime/contracts/seeded-random.ts";
 import { TickSlot } from "../../runtime/contracts/tick-record.ts";
 import { milliseconds } from "../../runtime/contracts/units.ts";
-import { ChunkSchema, HostMessageSchema } from "../../runtime/link/generated/policy_pb.js";
+import {
+  ChunkSchema,
+  HostMessageSchema,
+  PolicyFactsSchema,
+} from "../../runtime/link/generated/policy_pb.js";
 import type { Observation } from "../../runtime/link/generated/policy_pb.js";
 import { parseLatency } from "../../runtime/policy/latency.ts";
 import { LinkCell } from "./link-cell.ts";
@@ -341,4 +346,31 @@ test("B35: bytes are numbers or nothing: 3,000 spoilt answers break no limit", a
   };
   await cell.run(5_000); // the oracle judges each command
   expect(readCount).toBeGreaterThan(100);
+});
+
+test("B54: columns in another order are refused by name, and move nothing", async () => {
+  const cell = await running();
+  const { link } = cell;
+  const { facts } = link;
+  const columns = cell.robot.joints.map(({ name }) => name);
+  const permuted = [...columns.slice(1), columns[0]!];
+  link.facts = create(PolicyFactsSchema, {
+    ...facts,
+    actionSchema: { ...facts.actionSchema!, columns: permuted },
+    actionSchemaFingerprint: BigInt(schemaFingerprint(jointSchema("joint_pos", permuted))),
+  });
+  link.cut("UNAVAILABLE: Connection dropped");
+  await cell.run(WINDOW_NS / 1e6);
+  const moved = cell.motions().length;
+  await cell.run(3_000);
+  expect(cell.motions().length).toBe(moved);
+  expect(cell.mode).toBe(Mode.SafeStop);
+  expect(link.link.refusal).toMatchObject({
+    field: "policy.action_schema.columns",
+    expected: columns.join(", "),
+    found: permuted.join(", "),
+  });
+  link.facts = facts;
+  await cell.until(() => cell.policy.phase === "ready", PATIENCE_MS);
+  await startsByPersonOnly(cell);
 });

@@ -22,14 +22,23 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
-import { cut } from "./backoff.ts";
-import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
+import { cut } from "./foreign-text.ts";
+import { healthService, HostHealth } from "./grpc-health.ts";
+import { GARBAGE, policyHostService } from "./grpc-service.ts";
 import { refusalText } from "./handshake.ts";
 import { HostTally } from "./host-counts.ts";
 import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
-import { PROTOCOL_VERSION, RECEIVE_SIZE_BYTES_MAX, SEND_SIZE_BYTES_MAX } from "./limits.ts";
+import {
+  CLOSE_MS_MAX,
+  HOST_LOOK_MS,
+  IDLE_CONNECTION_MS_MAX,
+  PROTOCOL_VERSION,
+  RECEIVE_SIZE_BYTES_MAX,
+  ROBOT_COUNT_MAX,
+  SEND_SIZE_BYTES_MAX,
+} from "./limits.ts";
 import { told } from "./lie.ts";
 import type { Told } from "./lie.ts";
 import type { Mischief } from "./mischief.ts";
@@ -71,14 +80,15 @@ const NOT_ADMITTED = "one that was revoked, or removed from this host's list";
 const PAIR_AGAIN = "pair again: on the host type holdfast pair host";
 /** Refusals of these fields have had a line of their own. */
 const TOLD_FIELDS: ReadonlySet<string> = new Set(["policy", "certificate"]);
-/** Robots at once. More than these are refused, by gRPC. */
-const STREAM_COUNT_MAX = 64;
+const ONE_MORE = "start another host for it, or end another robot's run";
 
 export class GrpcHost {
   readonly #server: Server;
   readonly #options: GrpcHostOptions;
   readonly #streams = new Set<HostStream>();
   readonly #tally = new HostTally();
+  readonly #looking: ReturnType<typeof setInterval>;
+  readonly #health = new HostHealth();
   #facts: PolicyFacts | undefined;
 
   private constructor(options: GrpcHostOptions) {
@@ -87,8 +97,12 @@ export class GrpcHost {
       // An edge sends pictures and gets numbers.
       "grpc.max_receive_message_length": SEND_SIZE_BYTES_MAX,
       "grpc.max_send_message_length": RECEIVE_SIZE_BYTES_MAX,
-      "grpc.max_concurrent_streams": STREAM_COUNT_MAX,
+      "grpc.max_concurrent_streams": ROBOT_COUNT_MAX, // of one connection
+      "grpc.max_connection_idle_ms": IDLE_CONNECTION_MS_MAX,
     });
+    this.#looking = setInterval(() => {
+      for (const stream of this.#streams) stream.look();
+    }, HOST_LOOK_MS);
     this.#server.addService(policyHostService, {
       describe: (
         call: ServerUnaryCall<DescribeRequest, DescribeReply>,
@@ -99,13 +113,7 @@ export class GrpcHost {
       },
       run: (stream: Stream) => this.#run(stream),
     });
-    this.#server.addService(healthService, {
-      check: ({ request }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
-        const health = healthOf(request);
-        if (health !== undefined) answer(null, health);
-        else answer({ code: status.NOT_FOUND, details: "no such service here" });
-      },
-    });
+    this.#server.addService(healthService, this.#health.handlers);
   }
 
   /** Listens at `address` (`host:port`, port 0 for any). Rejects when it cannot. */
@@ -133,8 +141,15 @@ export class GrpcHost {
     for (const stream of this.#streams) stream.recheck();
   }
 
-  close(): void {
+  /** Ends every stream. Resolves once what was said last is out, or nobody takes it. */
+  async close(): Promise<void> {
+    clearInterval(this.#looking);
+    this.#health.close();
     for (const stream of this.#streams) stream.close();
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, CLOSE_MS_MAX).unref();
+      this.#server.tryShutdown(() => resolve());
+    });
     this.#server.forceShutdown();
   }
 
@@ -158,6 +173,8 @@ export class GrpcHost {
     });
     this.#streams.add(served);
     served.recheck();
+    if (this.#streams.size <= ROBOT_COUNT_MAX) return;
+    served.refuse("robots", `at most ${ROBOT_COUNT_MAX} at once`, "one more", ONE_MORE);
   }
 }
 
@@ -201,7 +218,18 @@ class HostStream {
   recheck(): void {
     if (isAdmitted(this.#stream, this.#options)) return;
     this.#options.note(`a robot was refused: ${NOT_ADMITTED}`);
-    this.#session.refuse("certificate", "that of a paired robot", NOT_ADMITTED, PAIR_AGAIN);
+    this.refuse("certificate", "that of a paired robot", NOT_ADMITTED, PAIR_AGAIN);
+  }
+
+  refuse(field: string, expected: string, found: string, remedy: string): void {
+    this.#session.refuse(field, expected, found, remedy);
+    this.#carryOut();
+  }
+
+  /** Ends the stream of a robot that is gone without a word: a pulled cable tells nobody. */
+  look(): void {
+    if (this.#isFrozen) return;
+    this.#session.look();
     this.#carryOut();
   }
 
@@ -252,10 +280,7 @@ class HostStream {
         session.decided(decision, trouble, this.#options.nowNs());
         this.#carryOut();
       },
-      refused: (field, expected, found, remedy) => {
-        session.refuse(field, expected, found, remedy);
-        this.#carryOut();
-      },
+      refused: (field, expected, found, remedy) => this.refuse(field, expected, found, remedy),
     });
   }
 

@@ -2,6 +2,7 @@
 // a refusal that says what to do. Odd certificates are made here, with the library itself.
 
 import { afterEach, expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import { connect, createServer as createTlsServer } from "node:tls";
@@ -34,9 +35,9 @@ const NOW_MS = Date.UTC(2030, 0, 1);
 const ours = await makeIdentity();
 const theirs = await makeIdentity();
 const robot = await paired(ours);
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
+const closers: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
 });
 
 async function paired({ authority, host }: HostIdentity): Promise<PairedHost> {
@@ -155,6 +156,19 @@ class Served {
     return { link, until };
   }
 }
+
+test("what pairing makes is good from 2020 to 2046, whatever day it is made", () => {
+  const made = [ours.authority.certificate, ours.host.certificate, robot.certificate];
+  for (const certificate of made) {
+    const { validFrom, validTo } = new X509Certificate(certificate);
+    expect([Date.parse(validFrom), Date.parse(validTo)]).toEqual([
+      Date.UTC(2020, 0, 1),
+      Date.UTC(2046, 0, 1),
+    ]);
+  }
+  const { subjectAltName } = new X509Certificate(ours.host.certificate);
+  expect(subjectAltName).toBe("DNS:host.holdfast.internal");
+});
 
 test("a paired robot and its host shake hands, and the link is ready", async () => {
   const served = await Served.open();

@@ -1,5 +1,6 @@
-// What a host's session says of its policy's trouble, alone: before the answer, as it changes, and
-// never longer than a person reads, whatever was thrown. The rest is tested with an edge.
+// A host's session alone: what it says of its policy's trouble, before the answer, as it changes,
+// and never longer than a person reads; and when it takes a robot for gone. The rest is tested with
+// an edge.
 
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
@@ -7,7 +8,7 @@ import { instant } from "../contracts/units.ts";
 import { facts, hello } from "./fixture.ts";
 import { EdgeMessageSchema, HostStatus_State } from "./generated/policy_pb.js";
 import { HostSession } from "./host-session.ts";
-import { TEXT_CHARACTERS_MAX } from "./limits.ts";
+import { HOST_LOOK_MS, SILENT_LOOK_COUNT_MAX, TEXT_CHARACTERS_MAX } from "./limits.ts";
 
 /** What is sent for an act that ended like this, by kind and with the text of a status. */
 function sentFor(session: HostSession, trouble: string, nowNs: number): string[] {
@@ -36,4 +37,31 @@ test("a trouble goes before the answer, once, and is cut", () => {
     [`READY ${"x".repeat(TEXT_CHARACTERS_MAX)}`, "chunk"],
     ["chunk"],
   ]);
+});
+
+test("a robot that says nothing for 750 ms of looks is gone, whatever it said before", () => {
+  expect(HOST_LOOK_MS * SILENT_LOOK_COUNT_MAX).toBe(750);
+  const session = new HostSession({});
+  const look = (count: number): void => {
+    for (let at = 0; at < count; at += 1) session.look();
+  };
+  const says = [
+    { case: "hello", value: hello(1n) },
+    { case: "ping", value: { pingId: 1n, edgeSentNs: 0n } },
+    { case: "receipt", value: { linkSession: 1n, observationId: 1n, accepted: true, code: "" } },
+  ] as const;
+  for (const message of says) {
+    look(SILENT_LOOK_COUNT_MAX - 1);
+    // However late that is: a host that was stopped looked at nobody meanwhile.
+    session.received(create(EdgeMessageSchema, { message }), instant(3_600e9));
+    for (let out = session.takeOutput(); out; out = session.takeOutput()) {
+      expect(out.kind).not.toBe("end");
+    }
+  }
+  look(SILENT_LOOK_COUNT_MAX - 1);
+  expect(session.takeOutput()).toBeUndefined();
+  look(1);
+  expect(session.takeOutput()).toEqual({ kind: "end" });
+  look(SILENT_LOOK_COUNT_MAX);
+  expect(session.takeOutput()).toBeUndefined();
 });

@@ -5,7 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { assert } from "../contracts/assert.ts";
 import type { Instant } from "../contracts/units.ts";
-import { cut } from "./backoff.ts";
+import { cut } from "./foreign-text.ts";
 import {
   ChunkSchema,
   HostMessageSchema,
@@ -25,7 +25,7 @@ import type {
 } from "./generated/policy_pb.js";
 import { refusalOfHello } from "./handshake.ts";
 import { countWord, HostCounts } from "./host-counts.ts";
-import { PROTOCOL_VERSION, TROUBLE_NS_MIN } from "./limits.ts";
+import { PROTOCOL_VERSION, SILENT_LOOK_COUNT_MAX, TROUBLE_NS_MIN } from "./limits.ts";
 
 export type HostOutput =
   | { readonly kind: "send"; readonly message: HostMessage }
@@ -71,6 +71,8 @@ export class HostSession {
   #trouble = "";
   #toldTrouble = "";
   #troubleDueNs = -Infinity;
+  /** Looks since the robot was last heard. */
+  #silentLookCount = 0;
   readonly counts = new HostCounts();
 
   constructor(runtimeVersions: Readonly<Record<string, string>>) {
@@ -81,7 +83,17 @@ export class HostSession {
     return this.#hello?.robot ?? "";
   }
 
+  /**
+   * Ends the session of a robot that says nothing any more, though nobody closed its line. Call it
+   * every HOST_LOOK_MS. Looks are counted, not time: a host that was away itself heard nobody.
+   */
+  look(): void {
+    this.#silentLookCount += 1;
+    if (this.#silentLookCount === SILENT_LOOK_COUNT_MAX) this.#outputs.push({ kind: "end" });
+  }
+
   received({ message }: EdgeMessage, nowNs: Instant): void {
+    this.#silentLookCount = 0;
     if (message.case === "ping") {
       this.#pong(message.value.pingId, message.value.edgeSentNs, nowNs);
       this.#tellTrouble(nowNs);

@@ -10,6 +10,10 @@ export const PROTOCOL_VERSION = 1;
 export const DIAL_NS_MAX = milliseconds(1_000);
 /** From hello to welcome, or to a host's word that it loads: no work is done between them. */
 export const GREETING_NS_MAX = milliseconds(1_000);
+/** A host that closes waits so long for the last words to go out: a peer may be gone. */
+export const CLOSE_MS_MAX = 200;
+/** Of a host's health: orchestrators and people at it, more than one each. */
+export const HEALTH_WATCHER_COUNT_MAX = 16;
 /** A policy that loads and warms up: models compile for minutes. Then its host gives it up. */
 export const LOAD_NS_MAX = milliseconds(600_000);
 /** The robot gives up later than its host, which says why. */
@@ -21,6 +25,13 @@ export const PING_NS = milliseconds(150);
  * sign of life at the latest.
  */
 export const SILENCE_NS_MAX = milliseconds(600);
+/** How often a host looks whether each robot still talks, and how often in vain: 750 ms. */
+export const HOST_LOOK_MS = 50;
+export const SILENT_LOOK_COUNT_MAX = 15;
+/** Robots on one host at once: each has a thread, and its policy in memory. */
+export const ROBOT_COUNT_MAX = 64;
+/** A connection to a host on which nobody asks anything is ended. */
+export const IDLE_CONNECTION_MS_MAX = 5_000;
 /** Redialling: at once after a session that worked, then doubling up to a second. */
 export const BACKOFF_NS_MIN = milliseconds(50);
 export const BACKOFF_NS_MAX = milliseconds(1_000);

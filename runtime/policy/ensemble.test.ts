@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { ChunkView, toolDeltaSchema } from "../contracts/action.ts";
+import { Evidence } from "../contracts/evidence.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
 import type { RowInterpolation } from "../contracts/profile.ts";
 import { milliseconds, instant } from "../contracts/units.ts";
@@ -138,6 +139,35 @@ test("what is no number or no chunk goes on as it came, and is not remembered", 
   world.inner.answer = () => "rubbish" as unknown as ChunkView;
   expect(String(world.policy.act(world.state(1_000), instant(0)))).toBe("rubbish");
   expect(world.act(1_001, () => 3)[0]).toBe(3);
+});
+
+test("what the policy says of itself is handed on, and what it is told", () => {
+  const heard: string[] = [];
+  const inner = Object.assign(new TestPolicy(context), {
+    statusText: "it moves at reduced speed",
+    trouble: "its host is gone",
+    isSlow: true,
+    receipt: (...facts: readonly number[]) => heard.push(facts.join(" ")),
+    close: () => heard.push("closed"),
+  });
+  const plan = { ensembleNs: milliseconds(100), interpolation: "linear" } as const;
+  const policy = new EnsemblePolicy(inner, plan);
+  policy.receipt(Evidence.Accepted, 2, 3);
+  policy.close();
+  expect(heard).toEqual([`${Evidence.Accepted} 2 3`, "closed"]);
+  const { statusText, trouble, isSlow } = inner;
+  expect(policy).toMatchObject({ statusText, trouble, isSlow });
+  const silent = new EnsemblePolicy(new TestPolicy(context), plan);
+  expect(silent).toMatchObject({ statusText: "", trouble: "", isSlow: false });
+});
+
+test("what it says and does late is the policy's own failure, which goes through", async () => {
+  const { inner, policy } = new World();
+  const fails = () => Promise.reject(new Error("no log"));
+  Object.assign(inner, { receipt: fails, close: fails });
+  expect(policy.receipt(1, 1, 1)).rejects.toThrow("no log");
+  expect(policy.close()).rejects.toThrow("no log");
+  await Promise.resolve();
 });
 
 test("values that have no mean are refused by name", () => {

@@ -6,6 +6,7 @@ On this machine alone anybody may speak to it; on another address robots that ar
 from __future__ import annotations
 
 import argparse
+import itertools
 import platform
 import signal
 import sys
@@ -19,7 +20,7 @@ import numpy as np
 
 from .facts import missing_for_jpeg
 from .import_watch import ImportWatch
-from .limits import PROTOCOL_VERSION
+from .limits import LOOK_S, PROTOCOL_VERSION
 from .load import load_policy
 from .notes import Notes
 from .policy_thread import PolicyPlan
@@ -37,7 +38,7 @@ from .usage import (
 
 EXIT_INTERRUPTED = 130
 # How soon a robot that is revoked loses its session, and how often policies that load are looked at.
-RECHECK_S = 1.0
+RECHECK_LOOKS = round(1 / LOOK_S)
 
 DESCRIPTION = "Runs your policy for robots that connect over gRPC, with an instance for each."
 
@@ -124,9 +125,13 @@ def _serve(values: argparse.Namespace) -> int:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    while not ended.wait(RECHECK_S):
-        server.recheck()
-        server.watch(time.monotonic_ns())
+    for look in itertools.count(1):
+        if ended.wait(LOOK_S):
+            break
+        server.look()
+        if look % RECHECK_LOOKS == 0:
+            server.recheck()
+            server.watch(time.monotonic_ns())
     server.close()
     return 0
 

@@ -65,6 +65,12 @@ class HostStream:
             self._session.refuse("certificate", "that of a paired robot", found, PAIR_AGAIN)
             self._carry_out()
 
+    def look(self) -> None:
+        """Ends the stream of a robot that is gone without a word: a pulled cable tells nobody."""
+        with self._lock:
+            self._session.look()
+            self._carry_out()
+
     def close(self) -> None:
         with self._lock:
             if self._is_over:

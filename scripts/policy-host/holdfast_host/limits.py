@@ -19,10 +19,18 @@ JPEG_COUNT_MAX = 16
 STREAM_COUNT_MAX = 64
 DESCRIBE_COUNT_MAX = 4
 
+# Each that watches the host's health holds a thread. Their last words go out within so long.
+HEALTH_WATCHER_COUNT_MAX = 4
+CLOSE_S_MAX = 0.2
+
 # A policy that loads and warms up: models compile for minutes. Then it is given up. A person hears
 # of one that loads after the second, and again each time that doubles.
 LOAD_NS_MAX = 600_000_000_000
 TELL_NS = 2_000_000_000
+
+# How often it is looked whether each robot still talks, and how often in vain: 750 ms.
+LOOK_S = 0.05
+SILENT_LOOK_COUNT_MAX = 15
 
 # Messages that wait for a robot to read them. One that reads none for so long is given up.
 UNREAD_COUNT_MAX = 256

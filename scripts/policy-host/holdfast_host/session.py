@@ -16,7 +16,7 @@ import numpy as np
 
 from .generated import policy_pb2 as pb
 from .handshake import printable, refusal_of_hello
-from .limits import PROTOCOL_VERSION, TROUBLE_NS_MIN
+from .limits import PROTOCOL_VERSION, SILENT_LOOK_COUNT_MAX, TROUBLE_NS_MIN
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,22 @@ class HostSession:
         self._trouble = ""
         self._told_trouble = ""
         self._trouble_due_ns: Optional[int] = None
+        # Looks since the robot was last heard.
+        self._silent_look_count = 0
         # Observations that a newer one replaced before their turn came, or that were void.
         self.forgotten_count = 0
         # What the edge said of our chunks, by word.
         self.receipts: Counter[str] = Counter()
 
+    def look(self) -> None:
+        """Ends the session of a robot that says nothing any more, though nobody closed its line. Call
+        it every LOOK_S. Looks are counted, not time: a host that was away itself heard nobody."""
+        self._silent_look_count += 1
+        if self._silent_look_count == SILENT_LOOK_COUNT_MAX:
+            self._outputs.append(End())
+
     def received(self, message: pb.EdgeMessage, now_ns: int) -> None:
+        self._silent_look_count = 0
         kind = message.WhichOneof("message")
         if kind == "ping":
             self._pong(message.ping, now_ns)

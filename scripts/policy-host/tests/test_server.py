@@ -14,11 +14,16 @@ import numpy as np
 
 from holdfast_host.generated import policy_pb2 as pb
 from holdfast_host.host_stream import HostStream
-from holdfast_host.limits import RECEIVE_SIZE_BYTES_MAX, UNREAD_COUNT_MAX
-from holdfast_host.notes import Notes
+from holdfast_host.limits import (
+    RECEIVE_SIZE_BYTES_MAX,
+    SILENT_LOOK_COUNT_MAX,
+    UNREAD_COUNT_MAX,
+)
+from holdfast_host.notes import KIND_COUNT_MAX, Notes, error_text
 from holdfast_host.policy import Observation, Policy, Robot
 from holdfast_host.policy_pool import PolicyPool
-from holdfast_host.policy_thread import PolicyPlan
+from holdfast_host.policy_thread import PolicyPlan, PolicyThread
+from holdfast_host.reading import robot_of
 from holdfast_host.server import SERVICE, CannotListen, HostServer
 
 from .fixture import HANG_S, Lines, edge, hello, observation
@@ -47,6 +52,14 @@ class Edge:
 
     def until(self, kind: str) -> pb.HostMessage:
         while True:
+            message = self.next()
+            if message.WhichOneof("message") == kind:
+                return message
+
+    def talk_until(self, kind: str) -> pb.HostMessage:
+        """A robot pings all the time, or is taken for gone."""
+        while True:
+            self.send(ping=pb.Ping())
             message = self.next()
             if message.WhichOneof("message") == kind:
                 return message
@@ -94,7 +107,7 @@ class ServerTest(unittest.TestCase):
     def serve(self, policy: type[Policy], warm_up_count: int = 0) -> int:
         self.lines = Lines()
         plan = PolicyPlan(policy, warm_up_count, promise_ns=0)
-        server = HostServer(plan, {"python": "3"}, Notes(self.lines))
+        self.server = server = HostServer(plan, {"python": "3"}, Notes(self.lines))
         self.addCleanup(server.close)
         return server.open("127.0.0.1:0", None)
 
@@ -237,6 +250,24 @@ class ServerTest(unittest.TestCase):
         other.greet(robot="another")
         self.assertEqual(len(made), 3)
 
+    def test_one_whose_cable_was_pulled_has_left_and_finds_its_policy_loaded(self) -> None:
+        made: list[Policy] = []
+
+        class Counted(Still):
+            def setup(self, robot: Robot) -> None:
+                made.append(self)
+
+        channel = self.channel(self.serve(Counted))
+        robot = Edge(channel)
+        robot.greet()
+        for _ in range(SILENT_LOOK_COUNT_MAX):
+            self.server.look()
+        with self.assertRaises(StopIteration):
+            robot.until("chunk")
+        self.assertEqual(self.lines[-1], "arm2 left")
+        Edge(channel).greet()
+        self.assertEqual(len(made), 1)
+
     def test_it_is_described_without_a_handshake(self) -> None:
         channel = self.channel(self.serve(Still))
         describe = channel.unary_unary(
@@ -299,3 +330,43 @@ class NotesTest(unittest.TestCase):
         notes.trouble("worse")
         expected = ["bad 1?", "bad 10? (10 times)", "bad 100? (100 times)", "worse"]
         self.assertEqual(lines, expected)
+
+    def test_what_differs_each_time_is_told_at_powers_of_ten_in_all(self) -> None:
+        lines = Lines()
+        notes = Notes(lines)
+        notes.trouble("known")
+        for number in range(KIND_COUNT_MAX + 1_000):
+            notes.trouble(f"bad {'x' * (number % 2_000)}y")
+        for _ in range(9):
+            notes.trouble("known")
+        self.assertEqual(lines[0], "known")
+        others = [line.split("(")[-1] for line in lines if line.endswith("others)")]
+        self.assertEqual(others, ["10 others)", "100 others)", "1000 others)"])
+        self.assertEqual(lines[-1], "known (10 times)")
+        self.assertEqual(len(lines), KIND_COUNT_MAX + 1 + 3 + 1)
+
+
+class HostileErrorTest(unittest.TestCase):
+    def test_an_error_without_a_text_has_its_kind(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise SystemExit("hands off")
+
+        self.assertEqual(error_text(Silent(), ""), "Silent: it has no text")
+
+    def test_an_act_that_raises_one_is_no_decision_and_the_next_is_asked(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise self
+
+        class Broken(Still):
+            def act(self, observation: Observation) -> Any:
+                raise Silent
+
+        lines = Lines()
+        thread = PolicyThread(PolicyPlan(Broken, 0, 0), robot_of(hello()), Notes(lines))
+        self.addCleanup(thread.close)
+        troubles: "queue.Queue[str]" = queue.Queue()
+        for number in range(2):
+            thread.act(observation(number, epoch=0), lambda _, trouble: troubles.put(trouble))
+            self.assertIn("act threw: Silent: it has no text", troubles.get(timeout=HANG_S))

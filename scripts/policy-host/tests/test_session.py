@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast_host.facts import facts_of
 from holdfast_host.generated import policy_pb2 as pb
-from holdfast_host.limits import TROUBLE_NS_MIN
+from holdfast_host.limits import LOOK_S, SILENT_LOOK_COUNT_MAX, TROUBLE_NS_MIN
 from holdfast_host.policy import Policy
 from holdfast_host.session import Act, Decision, End, HostSession, Open, Output, Reset, Send
 
@@ -244,6 +244,23 @@ class SessionTest(unittest.TestCase):
         self.assertEqual([index for index, _ in told], [0, 10, 20, 30])
         self.assertEqual({len(text) for _, text in told}, {len("STATE_READY ") + 300})
         self.assertIn("STATE_READY 24 xx", told[-1][1])
+
+    def test_a_robot_that_says_nothing_for_750_ms_of_looks_is_gone(self) -> None:
+        self.assertEqual(LOOK_S * SILENT_LOOK_COUNT_MAX, 0.75)
+        session = welcomed()
+        for ping_id in (1, 2):
+            for _ in range(SILENT_LOOK_COUNT_MAX - 1):
+                session.look()
+            # However late that is: a host that was stopped looked at nobody meanwhile.
+            session.received(edge(ping=pb.Ping(ping_id=ping_id)), 3_600 * 10**9)
+            self.assertNotIn(End(), outputs(session))
+        for _ in range(SILENT_LOOK_COUNT_MAX - 1):
+            session.look()
+        self.assertEqual(outputs(session), [])
+        session.look()
+        self.assertEqual(outputs(session), [End()])
+        session.look()
+        self.assertEqual(outputs(session), [])
 
     def test_the_edges_refusal_ends_it(self) -> None:
         session = welcomed()

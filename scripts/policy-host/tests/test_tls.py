@@ -116,7 +116,7 @@ class TlsTest(unittest.TestCase):
         robot = Edge(self.channel("robot"))
         robot.greet()
         self.pair(is_revoked=True)
-        self.assertEqual(robot.until("refusal").refusal.field, "certificate")
+        self.assertEqual(robot.talk_until("refusal").refusal.field, "certificate")
 
     def test_without_a_robot_that_may_come_it_does_not_listen(self) -> None:
         self.pair(is_revoked=True)
