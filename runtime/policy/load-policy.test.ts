@@ -107,6 +107,11 @@ const refused: readonly [string, string, string][] = [
     "selectsMode, true or false",
   ],
   [
+    "says of JPEG neither true nor false",
+    GOOD.replace("selectsMode:", 'acceptsJpeg: "yes", selectsMode:'),
+    "acceptsJpeg, true or false, or without it",
+  ],
+  [
     "has a schema of other columns than names",
     GOOD.replace("writer.schema,", "{ ...writer.schema, columns: [1] },"),
     "a schema whose columns are names",
@@ -281,4 +286,12 @@ test("what it changes of its schema later has no effect, and a long name is shor
     columns: robot.joints.map(({ name }) => name),
   } as never);
   expect([policy.name.length, policy.name.slice(0, 4)]).toEqual([300, "m m "]);
+});
+
+test("a file says of JPEG what it takes; without a word it takes none", async () => {
+  const saying = GOOD.replace("selectsMode:", "acceptsJpeg: true, selectsMode:");
+  const accepts = await Promise.all(
+    [GOOD, saying].map(async (text) => (await loadPolicy(file(text), context)).acceptsJpeg),
+  );
+  expect(accepts).toEqual([false, true]);
 });

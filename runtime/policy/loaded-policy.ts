@@ -18,22 +18,24 @@ type Read = Readonly<Record<string, unknown>>;
 
 /** What a policy says of itself for good. */
 export type FixedParts = Pick<Policy, "name" | "schema" | "selectsMode"> & {
+  readonly acceptsJpeg: boolean;
   readonly plan: Plan | undefined;
 };
 
 /** The fixed parts of what a module built, or what it lacks of a policy. Reads each part once. */
 export function fixedPartsOf(value: unknown): FixedParts | string {
   if (typeof value !== "object" || value === null) return "name, schema, reset and act";
-  const { name, selectsMode, reset, act, schema, plan } = value as Read;
+  const { name, selectsMode, reset, act, schema, plan, acceptsJpeg = false } = value as Read;
   if (typeof name !== "string") return "a name";
   if (typeof selectsMode !== "boolean") return "selectsMode, true or false";
   if (typeof reset !== "function") return "reset(epoch, allocator)";
   if (typeof act !== "function") return "act(state, nowNs)";
+  if (typeof acceptsJpeg !== "boolean") return "acceptsJpeg, true or false, or without it";
   const ownSchema = schemaOf(schema);
   if (typeof ownSchema === "string") return ownSchema;
   const ownPlan = plan === undefined ? undefined : planOf(plan);
   if (typeof ownPlan === "string") return ownPlan;
-  return { name: boundedText(name), selectsMode, schema: ownSchema, plan: ownPlan };
+  return { name: boundedText(name), selectsMode, acceptsJpeg, schema: ownSchema, plan: ownPlan };
 }
 
 function schemaOf(value: unknown): ActionSchema | string {
@@ -69,13 +71,15 @@ export class LoadedPolicy implements Policy {
   readonly name: string;
   readonly schema: ActionSchema;
   readonly selectsMode: boolean;
+  readonly acceptsJpeg: boolean;
   readonly plan?: Plan;
   readonly #policy: Policy;
 
-  constructor(policy: Policy, { name, schema, selectsMode, plan }: FixedParts) {
+  constructor(policy: Policy, { name, schema, selectsMode, acceptsJpeg, plan }: FixedParts) {
     this.name = name;
     this.schema = schema;
     this.selectsMode = selectsMode;
+    this.acceptsJpeg = acceptsJpeg;
     if (plan !== undefined) this.plan = plan;
     this.#policy = policy;
   }

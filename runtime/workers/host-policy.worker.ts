@@ -4,21 +4,26 @@
 
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { create } from "@bufbuild/protobuf";
+import { decodeJpeg } from "../../hal/jpeg.ts";
 import { ANCHOR_BY_PROFILE, schemaFingerprint } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
-import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-transform.ts";
+import {
+  OBS_SIDE_PX,
+  OBS_TRANSFORM_SHA256,
+  OBS_TRANSFORM_VERSION,
+} from "../contracts/obs-transform.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
 import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_pb.js";
 import type { Decision } from "../link/host-session.ts";
-import { HostPictures, writeState } from "../link/host-state.ts";
+import { HostPictures, readPictures, writeState } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
-import { errorText } from "../policy/error-text.ts";
+import { boundedText, errorText } from "../policy/error-text.ts";
 import { HostedActs } from "../policy/hosted-acts.ts";
 import { loadPolicy } from "../policy/load-policy.ts";
-import { isOnnxPath } from "../policy/policy-kind.ts";
+import { isOnnxPath, policyKind } from "../policy/policy-kind.ts";
 import { openOnnx } from "./onnx-file.ts";
 import { layoutOf } from "./plan.ts";
 import { sessionOrigin, SystemClock } from "./system-clock.ts";
@@ -57,7 +62,14 @@ const context = policyContext(robot, task, layout, pictures);
 const policy = await (isOnnxPath(name) ? openOnnx : loadPolicy)(name, context);
 const acts = new HostedActs(policy);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
+// What ships looks at no picture, so none can harm it.
+const acceptsJpeg = policy.acceptsJpeg === true || policyKind(name) === "shipped";
+const decode = (jpeg: Uint8Array): Promise<Uint8Array> =>
+  decodeJpeg(jpeg, OBS_SIDE_PX, OBS_SIDE_PX);
 let tick = 0;
+let resetCount = 0;
+/** Pictures are read one observation after the other, or answers would overtake each other. */
+let reading: Promise<unknown> = Promise.resolve();
 
 const tell = (message: FromHostPolicy): void => port.postMessage(message);
 
@@ -79,19 +91,24 @@ function factsOf(): PolicyFacts {
     requiredFields: [...task.requires],
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
-    acceptsJpeg: false,
+    acceptsJpeg,
     latencyNsP99: BigInt(promiseNs),
   });
 }
 
 async function decide(observation: Observation): Promise<Decision | null> {
   const startedNs = clock.nowNs();
+  const resetCountBefore = resetCount;
+  const read = () => readPictures(observation, acceptsJpeg ? decode : undefined);
+  const shown = reading.then(read, read);
+  reading = shown;
+  pictures.shown = await shown;
+  if (resetCount !== resetCountBefore) return null; // what it has forgotten it is not shown
   // The run's own time: in lockstep the wall clock means nothing.
   const nowNs = instant(EPOCH_NS + Number(observation.sinceResetNs));
   tick += 1;
   const wrong = writeState(state, observation, tick, nowNs);
   if (wrong !== undefined) throw new Error(`an observation of another robot: ${wrong}`);
-  pictures.observation = observation;
   const chunk = await acts.act(state, nowNs);
   if (chunk === null) return null;
   const { horizon, width, dtNs, validFromNs, values } = chunk;
@@ -128,13 +145,17 @@ async function answer(observation: Observation): Promise<void> {
   tell({ kind: "decided", decision, trouble });
 }
 
-/** An act's own words already say where it failed. */
+/** Words of an act or of a picture already say where it failed. */
 const wordsOf = (error: unknown): string =>
-  error instanceof Error ? error.message : errorText(error);
+  error instanceof Error ? boundedText(error.message) : errorText(error);
 
 port.on("message", (message: ToHostPolicy) => {
-  if (message.kind === "act") void answer(message.observation);
-  else acts.reset(message.epoch);
+  if (message.kind === "act") {
+    void answer(message.observation);
+    return;
+  }
+  resetCount += 1;
+  acts.reset(message.epoch);
 });
 tell({ kind: "made", facts: factsOf() });
 await warmUp();
