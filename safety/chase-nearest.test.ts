@@ -86,7 +86,8 @@ test("the stop after the answer ends at the goal or a hair before it, wherever i
     const now = draw(max);
     const low = Math.max(-max, now - JERK);
     const high = Math.min(max, now + JERK);
-    const way = endAfter(stride, low + (high - low) * (1.4 * random.next() - 0.2), max) + draw(0.1);
+    const aim = endAfter(stride, low + (high - low) * (1.4 * random.next() - 0.2), max);
+    const way = round % 8 === 0 ? 0 : aim;
     const change = chase.nearest(way, stride, now, low, high, max, JERK);
     const shortRad =
       way < 0 ? endAfter(stride, change, max) - way : way - endAfter(stride, change, max);
@@ -101,5 +102,5 @@ test("the stop after the answer ends at the goal or a hair before it, wherever i
     if (change === high) expect(endAfter(stride, high, max) - way).toBeLessThan(1e-8);
     if (change === low) expect(endAfter(stride, low, max) - way).toBeGreaterThan(-1e-8);
   }
-  expect(searched).toBeGreaterThan(10_000);
+  expect(searched).toBeGreaterThan(8_000);
 });
