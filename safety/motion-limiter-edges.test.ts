@@ -116,6 +116,11 @@ test("a corner counts as smoothed up to a fifth of a tick's way at full speed", 
     expect(bits).toBe(Acceleration);
     expect([share, limiter.onlySmooths(bits)]).toEqual([share, isSmooth]);
   }
+  const edge = limiterAt([sharp], [0]);
+  const fifth = 0.2 * strideMax;
+  follow(edge, [2 * fifth]);
+  edge.command[0] = fifth;
+  expect(edge.onlySmooths(Jerk)).toBe(true);
   const still = limiterAt([testJoint()], [0]);
   follow(still, [0]);
   expect(still.onlySmooths(0)).toBe(false);

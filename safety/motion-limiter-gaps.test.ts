@@ -1,0 +1,200 @@
+// The limiter where a motion breaks off: coasting, standing without power, and a tick that cannot
+// keep what it must. What is expected is counted by hand, or is what another limiter does that
+// never broke off.
+
+import { expect, test } from "bun:test";
+import type { JointProfile, RobotProfile } from "../runtime/contracts/profile.ts";
+import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
+import { commandVec, milliseconds, radPerSVec, radVec } from "../runtime/contracts/units.ts";
+import { ToolPoint } from "../runtime/kinematics/tool-point.ts";
+import { loadRobot } from "../runtime/profile/load.ts";
+import { SLACK_RATIO } from "./chase.ts";
+import { testJoint, testProfile } from "./fixture.ts";
+import { JointLimits } from "./limits.ts";
+import { MotionLimiter } from "./motion-limiter.ts";
+import { ToolGuard } from "./tool-guard.ts";
+
+const DT = 0.005;
+const wheel = testJoint({ command: "velocity", leadNs: milliseconds(30) });
+
+function limiterOf(profile: RobotProfile, startRad: readonly number[]): MotionLimiter {
+  const limits = new JointLimits(profile);
+  const limiter = new MotionLimiter(limits, new ToolGuard(profile, limits));
+  limiter.seed(radVec(Float64Array.from(startRad)));
+  return limiter;
+}
+
+const limiterAt = (joints: readonly JointProfile[], ...startRad: number[]): MotionLimiter =>
+  limiterOf(testProfile(joints), startRad);
+
+/** Follows with a robot that is where it was told to be, unless it was measured elsewhere. */
+function follow(
+  limiter: MotionLimiter,
+  target: readonly number[],
+  measuredRad: readonly number[] = [...limiter.command],
+): number {
+  return limiter.follow(
+    commandVec(Float64Array.from(target)),
+    radVec(Float64Array.from(measuredRad)),
+    radPerSVec(new Float64Array(target.length)),
+  );
+}
+
+const measured = (limiter: MotionLimiter) => radVec(limiter.command.slice());
+
+/** Three ways to break a motion off, until it stands. */
+const ends: readonly (readonly [string, (limiter: MotionLimiter) => void])[] = [
+  ["lost its power", (limiter) => limiter.stand()],
+  ["braked", (limiter) => limiter.brake()],
+  ["coasted", (limiter) => limiter.coast(measured(limiter))],
+];
+
+test.each(ends)("what %s goes on as if it had never moved", (_name, end) => {
+  const random = new SeededRandom(1);
+  const draw = (): number[] => [random.next() * 3 - 1.5, random.next() * 3 - 1.5];
+  const arm = [testJoint(), testJoint({ velocityRadPerSMax: 1 })];
+  const used = limiterAt(arm, 0, 0);
+  for (let time = 0; time < 100; time += 1) {
+    const goal = draw();
+    const driftRad = random.next() * 0.01;
+    for (let tick = random.next() * 60; tick > 0; tick -= 1) {
+      follow(
+        used,
+        goal.map((rad) => rad + driftRad * tick),
+      );
+    }
+    for (let tick = 0; tick < 1_000 && (tick === 0 || !used.atRest); tick += 1) end(used);
+    const start = [...used.command];
+    const fresh = limiterAt(arm, ...start);
+    // Near enough to go there by itself, or far enough to walk.
+    const near = random.next() < 0.5 ? 1e-3 : 0.5;
+    const next = draw().map((rad, joint) => start[joint]! + near * rad);
+    for (let tick = 0; tick < 10; tick += 1) {
+      expect(follow(used, next)).toBe(follow(fresh, next));
+      expect([...used.command]).toEqual([...fresh.command]);
+    }
+  }
+});
+
+/** A wheel at full speed, suddenly measured too near its limit, beside a joint at 1 rad/s. */
+function infeasible(): MotionLimiter {
+  const limiter = limiterAt([wheel, testJoint()], 0, -1.5);
+  let goal = -1.5;
+  for (let tick = 1; tick < 140; tick += 1) {
+    goal += Math.min(1, tick / 100) * DT;
+    follow(limiter, [3, goal], [-50, goal]);
+  }
+  expect([limiter.infeasible, limiter.command[1]]).toEqual([false, goal]);
+  follow(limiter, [3, goal + DT], [1.9, goal]);
+  expect(limiter.infeasible).toBe(true);
+  return limiter;
+}
+
+test("a tick that cannot keep one joint's limit brakes every joint", () => {
+  const limiter = infeasible();
+  // At full speed: 3,000 rad/s3 are 15 rad/s2 in a tick.
+  expect(limiter.command[0]).toBeCloseTo(3 - 15 * DT, 12);
+  expect(limiter.strideRad[1]! / DT).toBeCloseTo(1 - 15 * DT, 10);
+});
+
+test("what could not be kept is forgotten by the next tick, whatever that does", () => {
+  for (const go of [
+    (limiter: MotionLimiter) => limiter.brake(),
+    (limiter: MotionLimiter) => limiter.stand(),
+    (limiter: MotionLimiter) => limiter.coast(radVec(Float64Array.of(-50, 0))),
+    (limiter: MotionLimiter) => follow(limiter, [0, 0], [-50, 0]),
+  ]) {
+    const limiter = infeasible();
+    go(limiter);
+    expect(limiter.infeasible).toBe(false);
+  }
+});
+
+test("a motion that coasts for ever still ends within its position limit", () => {
+  for (let ticks = 60; ticks < 160; ticks += 1) {
+    const limiter = limiterAt([testJoint()], -1.5);
+    for (let tick = 0; tick < ticks; tick += 1) follow(limiter, [2]);
+    for (let tick = 0; tick < 60; tick += 1) {
+      limiter.coast(measured(limiter));
+      expect(limiter.command[0]).toBeLessThanOrEqual(2);
+    }
+  }
+});
+
+test("a wheel that coasts towards its limit stops before it, too", () => {
+  const limiter = limiterAt([wheel], 0);
+  for (let tick = 0; tick < 60; tick += 1) follow(limiter, [3], [-50]);
+  let position = 1.7;
+  for (let tick = 0; tick < 100; tick += 1) {
+    limiter.coast(radVec(Float64Array.of(position)));
+    position += limiter.command[0]! * DT;
+  }
+  expect(position).toBeLessThanOrEqual(2);
+});
+
+const so101 = loadRobot("so101");
+const home = so101.joints.map((joint) => joint.homeRad);
+const turned = home.map((rad, joint) => (joint === 0 ? 1.8 : rad));
+
+test("an arm that coasts below its tool's limit coasts as if it had none", () => {
+  const limited = { ...so101, gate: { ...so101.gate, toolSpeedMPerSMax: 0.25 } };
+  const limiter = limiterOf(limited, home);
+  for (let tick = 0; tick < 80; tick += 1) follow(limiter, turned);
+  const free = limiterOf(so101, [...limiter.command]);
+  free.strideRad.set(limiter.strideRad);
+  free.changeRad.set(limiter.changeRad);
+  for (let tick = 0; tick < 30; tick += 1) {
+    limiter.coast(measured(limiter));
+    free.coast(measured(free));
+    expect([...limiter.command]).toEqual([...free.command]);
+  }
+});
+
+test("an arm that coasts above its tool's limit brakes as a stop does", () => {
+  const limits = new JointLimits(so101);
+  const guard = new ToolGuard(so101, limits);
+  const limiter = new MotionLimiter(limits, guard);
+  limiter.seed(radVec(Float64Array.from(home)));
+  for (let tick = 0; tick < 60; tick += 1) follow(limiter, turned);
+  guard.slowDown(true);
+  const tool = new ToolPoint(so101);
+  const [before, now] = [new Float64Array(3), new Float64Array(3)];
+  // 3 rad/s at 30 rad/s2 are gone within 23 ticks; by motion's own 15 they would not be.
+  for (let tick = 0; tick < 23; tick += 1) {
+    tool.placeInto(before, limiter.command);
+    limiter.coast(measured(limiter));
+    tool.placeInto(now, limiter.command);
+  }
+  const speed = Math.hypot(...now.map((at, axis) => at - before[axis]!)) / DT;
+  expect(speed).toBeLessThanOrEqual(0.25 + 1e-5);
+  expect(speed).toBeGreaterThan(0);
+});
+
+test("a goal that moves by just what its joint can is followed, and only a farther one jumps", () => {
+  const joints = [testJoint(), testJoint()];
+  const most = new JointLimits(testProfile(joints)).strideRadMax[0]! * SLACK_RATIO;
+  // The other joint is at its goal at once, or keeps its share of the way.
+  const otherAt = (rad: number): number => {
+    const limiter = limiterAt(joints, 0, 0);
+    follow(limiter, [rad, 5e-5]);
+    return limiter.command[1]!;
+  };
+  expect(otherAt(most)).toBe(5e-5);
+  expect(otherAt(-most)).toBe(5e-5);
+  expect(otherAt(most * (1 + 1e-12))).toBeLessThan(1e-6);
+});
+
+test("two wheels, each seen through its own lag, both stop in time for their limits", () => {
+  const limiter = limiterAt([wheel, wheel], 0, 0);
+  const lag = [0, 1].map(() => [0, 0, 0, 0]); // 20 ms; the profile states 30
+  const position = [0, 0.3];
+  for (let tick = 0; tick < 1_000; tick += 1) {
+    follow(limiter, [3, 3], position);
+    for (const joint of [0, 1]) {
+      lag[joint]!.push(limiter.command[joint]!);
+      position[joint]! += lag[joint]!.shift()! * DT;
+      expect(position[joint]!).toBeLessThanOrEqual(2 + 1e-9);
+    }
+  }
+  for (const rad of position) expect(rad).toBeGreaterThan(1.9);
+});
