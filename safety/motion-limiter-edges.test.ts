@@ -27,7 +27,8 @@ const sharp = testJoint({
   motion: { accelerationRadPerS2: 15, jerkRadPerS3: 6e4 },
   stop: { accelerationRadPerS2: 30, jerkRadPerS3: 6e4 },
 });
-const STEP_RAD = 15 * 0.005 ** 2;
+const DT = 0.005;
+const STEP_RAD = 15 * DT ** 2;
 const wheels = [testJoint({ command: "velocity" }), testJoint({ command: "velocity" })];
 
 function limiterAt(joints: readonly JointProfile[], startRad: readonly number[]): MotionLimiter {
@@ -105,7 +106,7 @@ test("a limiter that has braked to rest goes on as one that was put there", () =
 });
 
 test("a corner counts as smoothed up to a fifth of a tick's way at full speed", () => {
-  const strideMax = 3 * 0.005;
+  const strideMax = 3 * DT;
   for (const [share, isSmooth] of [
     [0.199, true],
     [0.21, false],
@@ -126,4 +127,36 @@ test("a corner counts as smoothed up to a fifth of a tick's way at full speed", 
   expect(still.onlySmooths(0)).toBe(false);
   expect(still.onlySmooths(Jerk)).toBe(true);
   expect(still.onlySmooths(Jerk | Velocity)).toBe(false);
+});
+
+test.each([1, 4])(
+  "a goal that turns towards its joint is not passed, rows of %d ticks",
+  (rowTicks) => {
+    for (const side of [1, -1])
+      for (const turn of [2, 3]) {
+        const bend = (tick: number): number => -1.5 * tick * DT + (turn / 2) * (tick * DT) ** 2;
+        const limiter = limiterAt([testJoint()], [0]);
+        for (let tick = 1; tick < 200; tick += 1) {
+          const row = Math.floor(tick / rowTicks) * rowTicks;
+          const share = (tick - row) / rowTicks;
+          const plan = bend(row) + share * (bend(row + rowTicks) - bend(row));
+          const goal = side * (tick < 100 ? plan : plan - 0.1);
+          follow(limiter, [goal]);
+          // As if it did not turn, it would be passed by 11 mrad and more.
+          if (tick >= 100) expect(side * (goal - limiter.command[0]!)).toBeLessThan(1e-3);
+        }
+      }
+  },
+);
+
+test("a goal near the robot does not hide that a command far from it was held back", () => {
+  for (const side of [1, -1]) {
+    const limiter = limiterAt([testJoint()], [0]);
+    for (let tick = 0; tick < 30; tick += 1) follow(limiter, [side]);
+    const from = limiter.command[0]!;
+    // 0.26 rad are allowed, and the goal is 0.1 behind.
+    const bits = follow(limiter, [from - 0.1 * side], [from - 0.3 * side]);
+    expect(bits & RepairBit.Lead).toBe(RepairBit.Lead);
+    expect(side * limiter.changeRad[0]!).toBeLessThan(0);
+  }
 });

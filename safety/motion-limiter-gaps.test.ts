@@ -42,11 +42,12 @@ function follow(
 
 const measured = (limiter: MotionLimiter) => radVec(limiter.command.slice());
 
-/** Three ways to break a motion off, until it stands. */
+/** Ways to end a motion, until it stands. */
 const ends: readonly (readonly [string, (limiter: MotionLimiter) => void])[] = [
   ["lost its power", (limiter) => limiter.stand()],
   ["braked", (limiter) => limiter.brake()],
   ["coasted", (limiter) => limiter.coast(measured(limiter))],
+  ["arrived", (limiter) => follow(limiter, [0.2, -0.3])],
 ];
 
 test.each(ends)("what %s goes on as if it had never moved", (_name, end) => {
@@ -182,6 +183,21 @@ test("a goal that moves by just what its joint can is followed, and only a farth
   expect(otherAt(most)).toBe(5e-5);
   expect(otherAt(-most)).toBe(5e-5);
   expect(otherAt(most * (1 + 1e-12))).toBeLessThan(1e-6);
+});
+
+test("a wheel that follows all it is told stops in time, by all that is on its way", () => {
+  for (const side of [1, -1]) {
+    const limiter = limiterAt([wheel], 0);
+    const lag = Array<number>(6).fill(0); // the 30 ms that the profile states
+    let position = -1.8 * side;
+    for (let tick = 1; tick < 1_000; tick += 1) {
+      follow(limiter, [side * Math.min(3, 0.014 * tick)], [position]);
+      lag.push(limiter.command[0]!);
+      position += lag.shift()! * DT;
+      expect(side * position).toBeLessThanOrEqual(2 + 1e-9);
+    }
+    expect(side * position).toBeGreaterThan(1.9);
+  }
 });
 
 test("two wheels, each seen through its own lag, both stop in time for their limits", () => {
