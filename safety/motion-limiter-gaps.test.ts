@@ -122,6 +122,35 @@ test("a motion that coasts for ever still ends within its position limit", () =>
   }
 });
 
+test("a joint found outside only comes back, whatever it is told and wherever it brakes", () => {
+  const random = new SeededRandom(3);
+  const draw = (from: number, to: number): number => from + (to - from) * random.next();
+  let inside = 0;
+  for (let round = 0; round < 300; round += 1) {
+    const side = round % 2 === 0 ? 1 : -1;
+    const acceleration = draw(3, 43);
+    const jerk = acceleration * draw(15, 115);
+    const joint = testJoint({
+      motion: { accelerationRadPerS2: acceleration, jerkRadPerS3: jerk },
+      stop: { accelerationRadPerS2: acceleration * draw(1, 3), jerkRadPerS3: jerk * draw(1, 6) },
+    });
+    const limiter = limiterAt([joint], side * draw(2, 2.5));
+    let target = draw(-3, 3);
+    for (let tick = 0; tick < 200; tick += 1) {
+      const outside = side * limiter.command[0]! - 2;
+      if (random.next() < 0.05) target = draw(-3, 3);
+      if (random.next() < 0.1) limiter.brake();
+      else follow(limiter, [target]);
+      expect(limiter.infeasible).toBe(false);
+      const now = side * limiter.command[0]! - 2;
+      if (outside > 0) expect(now).toBeLessThanOrEqual(outside + 1e-12);
+      else expect(now).toBeLessThanOrEqual(0);
+      if (now <= 0) inside += 1;
+    }
+  }
+  expect(inside).toBeGreaterThan(10_000);
+});
+
 test("a wheel that coasts towards its limit stops before it, too", () => {
   const limiter = limiterAt([wheel], 0);
   for (let tick = 0; tick < 60; tick += 1) follow(limiter, [3], [-50]);
