@@ -1,6 +1,6 @@
-// Whole ways of the chase, without a limiter: against the fewest ticks of any ramp of whole changes,
-// found by trying all, and what it does with several joints, with goals that move, and with goals
-// that turn. In whole numbers per tick, so that borders are met exactly.
+// Whole ways of the chase, without a limiter: against the fewest ticks of any ramp of whole
+// changes, found by trying all; with several joints, and with goals that move or turn. In whole
+// numbers per tick, so that borders are met exactly.
 
 import { expect, test } from "bun:test";
 import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
@@ -110,7 +110,7 @@ function ticksOf(way: number, stride: number, change: number, strideMax: number,
   return ticks;
 }
 
-test("a way takes no longer than the best of whole changes, within its limits and never past", () => {
+test("a way takes no longer than the best of whole changes, and never goes past", () => {
   let ways = 0;
   for (const [strideMax, most] of [
     [100, 4],
@@ -171,7 +171,7 @@ test("a joint that goes home does not go beyond full speed with its goal", () =>
   );
 });
 
-test("whatever goals do, what they turn by included, no change is beyond the limits of motion", () => {
+test("whatever goals do, and turn by, no change is beyond the limits of motion", () => {
   const random = new SeededRandom(1);
   const draw = (most: number): number => most * (2 * random.next() - 1);
   for (let round = 0; round < 500; round += 1) {

@@ -61,7 +61,7 @@ test.each([
   expect(new Chase(limits).brokenAfterTurn(0, changeRad, feedRad)).toBe(broken);
 });
 
-test("a wheel that gains what its goal gains but for rounding goes on, however little it may", () => {
+test("a wheel that gains what its goal gains, but for rounding, goes on whatever it may", () => {
   const none = new Chase(limitsOf(1, 1e-15, 1e-15, 1));
   expect(none.brokenAfterTurn(0, 2 * ROUNDING_RAD, ROUNDING_RAD)).toBe(0);
   expect(none.brokenAfterTurn(0, 2.5 * ROUNDING_RAD, ROUNDING_RAD)).toBe(Jerk);

@@ -185,7 +185,7 @@ test("a command comes to its lead within the limits of motion, whatever is left 
       }
 });
 
-test("a robot that jams at full speed makes the command brake as a stop does, within its lead", () => {
+test("a robot that jams at full speed makes the command brake as a stop does", () => {
   for (const side of [1, -1]) {
     const limiter = limiterAt([testJoint({ positionRadMin: -9, positionRadMax: 9 })], [0]);
     const ask = [9 * side];

@@ -200,7 +200,7 @@ test("an arm that coasts above its tool's limit brakes as a stop does", () => {
   expect(speed).toBeGreaterThan(0);
 });
 
-test("a goal that moves by just what its joint can is followed, and only a farther one jumps", () => {
+test("a goal that moves by just what its joint can is followed; a farther one jumps", () => {
   const joints = [testJoint(), testJoint()];
   const most = new JointLimits(testProfile(joints)).strideRadMax[0]! * SLACK_RATIO;
   // The other joint is at its goal at once, or keeps its share of the way.

@@ -93,7 +93,7 @@ test.each([
   expect([bench.tick(mode), bench.tick(mode)]).toEqual(kinds);
 });
 
-test("what moves brakes as a stop does before anything else, and again when the mode changes", () => {
+test("what moves brakes as a stop does first, and again when the mode changes", () => {
   const bench = new Bench({ stop: "return_home", latch: "zero_torque" }, { homeRad: 1 });
   bench.move(60, 2);
   const twin = new Bench({}).move(60, 2);

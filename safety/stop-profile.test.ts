@@ -45,7 +45,7 @@ function drawn(random: SeededRandom) {
   };
 }
 
-/** Whole limits and states: each answer is exact, and a stop may begin with any change, at rest too. */
+/** Whole limits and states: each answer is exact. A stop may begin with any change, at rest too. */
 function* grid() {
   for (const jerk of [1, 2, 3])
     for (const max of [1, 2, 3, 5, 8])

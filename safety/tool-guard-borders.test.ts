@@ -36,7 +36,7 @@ function bothSides(of: () => ToolGuard, strideRad: number): number[] {
 /** A turn whose chord is this. */
 const turnOf = (chordM: number): number => 2 * Math.asin(chordM / 2);
 
-test("a tool may go as far in a tick as its speed allows, and a millionth of a metre in a second", () => {
+test("a tool may go as far in a tick as its speed allows, and a micrometre a second more", () => {
   const slow = (): ToolGuard => guardOf({ toolSpeedMPerSMax: 0.5 });
   expect(bothSides(slow, turnOf(0.5 * DT))).toEqual([0, 0]);
   expect(bothSides(slow, turnOf((0.5 + 0.9e-6) * DT))).toEqual([0, 0]);

@@ -236,7 +236,7 @@ test("a smooth motion that only the tool is too fast for is slowed, and only the
   }
 });
 
-test("what a wide box and a fast tool allow passes bit for bit; a step that passes keeps its 8 %", () => {
+test("what a wide box and a fast tool allow passes; a step that passes keeps its 8 %", () => {
   const wide = { minM: [-5, -5, -5], maxM: [5, 5, 5] } as const;
   const swing = (tick: number): number => 0.8 * (1 - Math.cos(2.5 * tick * DT));
   for (const [toolSpeedMPerSMax, isLimited] of [
