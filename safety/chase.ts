@@ -48,11 +48,6 @@ export class Chase {
     this.#wayRad = new Float64Array(limits.jointCount);
   }
 
-  /** The command reached its goals, or was braked: the next way begins anew. */
-  forget(): void {
-    this.#walking = false;
-  }
-
   /** Bits of the motion limits that one joint would break by this stride. */
   brokenBy(joint: number, strideRad: number, changeRad: number, nowRad: number): number {
     const { motionChangeRadMax, motionJerkRad, strideRadMax } = this.#limits;
