@@ -45,6 +45,13 @@ test.each([
   ["beyond full speed: back to it, a step of jerk at a time", 102, 0, -1],
   ["beyond full speed by 2: back in this tick", 102, -2, -2],
   ["far beyond full speed: as hard as it may", 110, -4, -4],
+  [
+    "its most within rounding is its own: a step of jerk back",
+    0,
+    -4 * SLACK_RATIO,
+    1 - 4 * SLACK_RATIO,
+  ],
+  ["and at full speed no more than that step", 100, 4 * SLACK_RATIO, 4 * SLACK_RATIO - 1],
 ])("%s", (_name, strideRad, nowRad, highestRad) => {
   const chase = new Chase(limits);
   expect(chase.highest(0, strideRad, nowRad)).toBe(highestRad);
