@@ -278,10 +278,11 @@ test("no push, jam or target makes a command break the limits of a stop", () => 
   const draw = (from: number, to: number): number => from + (to - from) * random.next();
   for (let round = 0; round < 150; round += 1) {
     const acceleration = draw(3, 43);
-    const jerk = acceleration * draw(15, 115);
+    const jerk = acceleration * draw(7, 60);
     const joint = testJoint({
-      velocityRadPerSMax: draw(0.5, 2.5),
-      positionRadMin: draw(-2.1, -0.1),
+      velocityRadPerSMax: draw(0.5, 2),
+      positionRadMin: draw(-3, -0.5),
+      positionRadMax: draw(0.5, 3),
       droopRad: draw(0, 0.1),
       motion: { accelerationRadPerS2: acceleration, jerkRadPerS3: jerk },
       stop: { accelerationRadPerS2: acceleration * draw(1, 3), jerkRadPerS3: jerk * draw(1, 6) },
@@ -310,5 +311,28 @@ test("no push, jam or target makes a command break the limits of a stop", () => 
       );
       [command, stride, change] = [now, nextStride, nextChange];
     }
+  }
+});
+
+test("full speed is kept once it is reached, though rounding may put it a hair beyond", () => {
+  const random = new SeededRandom(8);
+  for (let round = 0; round < 200; round += 1) {
+    const acceleration = 3 + 40 * random.next();
+    const rates = { accelerationRadPerS2: acceleration, jerkRadPerS3: 60 * acceleration };
+    const velocityRadPerSMax = 0.5 + random.next();
+    const side = round % 2 === 0 ? 1 : -1;
+    const wheel = testJoint({
+      command: "velocity",
+      velocityRadPerSMax,
+      motion: rates,
+      stop: rates,
+    });
+    // A joint beside it that is never where it shall be, so that no tick passes whole.
+    const limiter = limiterAt([wheel, testJoint()], [0, 0]);
+    for (let tick = 0; tick < 120; tick += 1) {
+      const bits = follow(limiter, [side * 9, tick % 40 < 20 ? 1 : -1], [0, limiter.command[1]!]);
+      expect([bits & RepairBit.Position, limiter.infeasible]).toEqual([0, false]);
+    }
+    expect(Math.abs(limiter.command[0]! - side * velocityRadPerSMax)).toBeLessThan(1e-9);
   }
 });
