@@ -159,6 +159,15 @@ test("a walk goes on near its goals, until they move or are reached", () => {
   expect(arrived.step([20, 10])).toEqual([1, 1]);
 });
 
+test("a walk gains all that motion allows, to whichever side its goal turns", () => {
+  const one = limitsOf(100, 4, POSITION);
+  for (const side of [1, -1])
+    for (const turn of [3, -3]) {
+      const [next] = new Ride(one, [0], [3 * side]).step([4_000 * side], [0], [turn * side]);
+      expect(next).toBeCloseTo(4 * side, 9);
+    }
+});
+
 test("a joint that goes home does not go beyond full speed with its goal", () => {
   const ride = new Ride(limitsOf(100, 4, POSITION), [99.7], [0]);
   expect(ride.step([100.3], [100])[0]).toBeCloseTo(0.3, 6);
