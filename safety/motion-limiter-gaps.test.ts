@@ -227,18 +227,21 @@ test("a goal that moves by just what its joint can is followed; a farther one ju
   expect(otherAt(most * (1 + 1e-12))).toBeLessThan(1e-6);
 });
 
-test("a wheel that follows all it is told stops in time, by all that is on its way", () => {
+test("wheels that follow all they are told stop in time, by all that is on its way", () => {
   for (const side of [1, -1]) {
-    const limiter = limiterAt([wheel], 0);
-    const lag = Array<number>(6).fill(0); // the 30 ms that the profile states
-    let position = -1.8 * side;
+    const limiter = limiterAt([wheel, wheel], 0, 0);
+    const lag = [0, 1].map(() => Array<number>(6).fill(0)); // the 30 ms that the profile states
+    const position = [-1.8 * side, -1.5 * side];
     for (let tick = 1; tick < 1_000; tick += 1) {
-      follow(limiter, [side * Math.min(3, 0.014 * tick)], [position]);
-      lag.push(limiter.command[0]!);
-      position += lag.shift()! * DT;
-      expect(side * position).toBeLessThanOrEqual(2 + 1e-9);
+      const speed = side * Math.min(3, 0.014 * tick);
+      follow(limiter, [speed, speed], position);
+      for (const joint of [0, 1]) {
+        lag[joint]!.push(limiter.command[joint]!);
+        position[joint]! += lag[joint]!.shift()! * DT;
+        expect(side * position[joint]!).toBeLessThanOrEqual(2 + 1e-9);
+      }
     }
-    expect(side * position).toBeGreaterThan(1.9);
+    for (const rad of position) expect(side * rad).toBeGreaterThan(1.9);
   }
 });
 
