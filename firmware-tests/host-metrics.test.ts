@@ -55,7 +55,8 @@ test("a host counts what its robots did", async () => {
     const second = await runToEnd(taken, { scratch });
     expect([second.code, second.stderr]).toEqual([
       2,
-      expect.stringContaining("a port that is free"),
+      "holdfast: Cannot use --metrics: expected a port that is free, " +
+        `found 127.0.0.1:${PORT}, where another program listens\n`,
     ]);
   } finally {
     await host.kill();

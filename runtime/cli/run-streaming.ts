@@ -163,7 +163,7 @@ class StreamingRun {
       const missing = realtimeWarnings(granted, this.#options.plan.isHardware);
       watch.warnings = [...missing, ...this.#estop.warnings];
       for (const warning of watch.warnings) this.#hooks.note(warning);
-      watch.estop = this.#estop.text; // the first line of keys names the e-stop's
+      watch.estop = this.#estop.text; // the first status tells it
       threads.cue(OperatorCue.Start); // typing `run` is the start act
       this.#hooks.onHandle(this.#handle());
       const startedNs = this.#clock.nowNs();
