@@ -138,16 +138,6 @@ const outsideRows: readonly LossRow[] = [
 /** Rows proved by tests that need threads in a made-up machine, or a process of their own. */
 const otherRows: readonly LossRow[] = [
   {
-    id: "world-late",
-    cause: "simulated world late: a busy machine, no real-time rights",
-    detectedBy: "`world_late`",
-    within: "that very tick",
-    robotDoes: "holds; goes on by itself",
-    armFalls: "no",
-    rearm: "nobody",
-    proof: "firmware-tests/busy-machine.test.ts",
-  },
-  {
     id: "park",
     cause: "the end of a run, `stop --park`",
     detectedBy: "cue",
