@@ -72,6 +72,7 @@ export type RunJson = {
   readonly safe_episodes: Readonly<Record<string, number>>;
   readonly safe_entries_control: Readonly<Record<string, number>>;
   readonly safe_entries_policy: Readonly<Record<string, number>>;
+  readonly fault_ticks: Readonly<Record<string, number>>;
   readonly evidence: Readonly<Record<string, number>>;
   readonly supervisor_path: readonly string[];
   readonly parked: boolean | null;

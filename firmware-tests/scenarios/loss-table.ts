@@ -7,7 +7,7 @@ import type { EstopBlip, EstopLoss } from "./estop-losses.ts";
 import { linkLosses, STOP_AFTER_MS } from "./link-losses.ts";
 import type { LinkLoss } from "./link-losses.ts";
 import type { LossRow } from "./loss-row.ts";
-import { losses } from "./losses.ts";
+import { losses, PARK_WITHIN_MS } from "./losses.ts";
 import type { Detection, Loss, Rearm } from "./losses.ts";
 
 const TICK_MS = 5;
@@ -141,18 +141,18 @@ const otherRows: readonly LossRow[] = [
     id: "park",
     cause: "the end of a run, `stop --park`",
     detectedBy: "cue",
-    within: "the next tick",
+    within: `${PARK_WITHIN_MS} ms: the next tick`,
     robotDoes: "with `power_cut: falls` parks within 5 s and lets go; else brakes and holds",
     armFalls: "from its rest pose, by its droop at most",
     rearm: rearmTexts.person,
     proof: "firmware-tests/parking.test.ts",
   },
   ...KILL_ROWS.map(
-    ({ id, cause, detectedBy: by, within, robotDoes, armFalls, rearm }): LossRow => ({
+    ({ id, cause, detectedBy: by, withinMs, robotDoes, armFalls, rearm }): LossRow => ({
       id,
       cause: `${cause}, e-stop armed`,
       detectedBy: by,
-      within,
+      within: typeof withinMs === "number" ? `${withinMs} ms of chip time` : withinMs,
       robotDoes,
       armFalls: armFalls === "yes" ? "with `power_cut: falls`" : armFalls,
       rearm,

@@ -360,7 +360,7 @@ const threadLosses: readonly Loss[] = [
     ...unnoticed,
     detect: { of: "fault", name: "main_slow" },
     withinMs: 1094,
-    does: "goes on; it is shown",
+    does: "goes on; records and the report of `--json` tell it",
   },
 ];
 
@@ -472,6 +472,9 @@ const hostLosses: readonly Loss[] = [
     rearm: "person",
   },
 ];
+
+/** From the cue to the first brake on the way to the rest pose: the most of 50 phases. */
+export const PARK_WITHIN_MS = 4.9;
 
 export const losses: readonly Loss[] = [
   ...policyLosses,
