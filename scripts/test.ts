@@ -165,6 +165,7 @@ function plan({ long, paths }: Arguments, folder: TemporaryFolder): Group[] {
     tests("tests that compute", long, computing.map(exactly)),
     command("allocation", 600, [BUN, "scripts/alloc.ts"]),
     coverageStage,
+    command("branches of the firmware", 300, [BUN, "scripts/firmware-coverage.ts"]),
     buildStage,
   ];
   const after = [
