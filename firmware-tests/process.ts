@@ -62,6 +62,7 @@ export type Ended = {
 /** What `--json` prints, as far as tests read it. */
 export type RunJson = {
   readonly ticks: number;
+  readonly missed_ticks: number;
   readonly rate_asked_hz: number;
   readonly rate_achieved_hz: number;
   readonly wake_us: Percentiles;

@@ -121,7 +121,7 @@ const outsideRows: readonly LossRow[] = [
     robotDoes: "goes on; only labels change",
     armFalls: "no",
     rearm: "nobody",
-    proof: "firmware-tests/scenarios/field-reports.test.ts",
+    proof: "firmware-tests/wall-clock.test.ts",
   },
   {
     id: "page-gone",
