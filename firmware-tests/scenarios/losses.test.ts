@@ -5,7 +5,8 @@
 import { expect, test } from "bun:test";
 import { faultNames } from "../../safety/faults.ts";
 import { noteFigure } from "../figures.ts";
-import { PHASE_COUNT } from "./loss-cell.ts";
+import { Chain } from "../../runtime/kinematics/chain.ts";
+import { LossCell, PERIOD_NS, PHASE_COUNT, TROUBLE_NS } from "./loss-cell.ts";
 import { attempts, goesOnByItself, measure, modeAfterEarlyReset } from "./loss-run.ts";
 import type { Measured } from "./loss-run.ts";
 import { losses } from "./losses.ts";
@@ -82,6 +83,30 @@ test.each(losses)("$id: moves again by $rearm, and by nothing else", (loss) => {
     ...allowed[rearm],
   });
   expect(goesOnByItself(loss, ANY_PHASE)).toBe(rearm.startsWith("nobody"));
+});
+
+/** The fastest tool speed of what left the core in half a second from the trouble on, in m/s. */
+function toolMPerS(lengthNs: number): number {
+  const { provoke } = losses.find(({ id }) => id === "policy-slow")!;
+  const cell = new LossCell({ provoke, phaseIndex: ANY_PHASE, lengthNs });
+  cell.runUntil(TROUBLE_NS + 500e6);
+  const chain = new Chain(cell.robot);
+  const pose = new Float64Array(7);
+  // It is slowed as a motion is, not at once.
+  const commands = cell.sent.filter(({ nowNs }) => nowNs >= TROUBLE_NS + 100e6);
+  const places = commands.map(({ command }) => {
+    chain.forwardInto(pose, command.values);
+    return [...pose.subarray(0, 3)];
+  });
+  const ways = places
+    .slice(1)
+    .map((to, at) => Math.hypot(...to.map((m, k) => m - places[at]![k]!)));
+  return (Math.max(...ways) * 1e9) / PERIOD_NS;
+}
+
+test("policy-slow: the tool keeps to 250 mm/s, and would be faster", () => {
+  expect(toolMPerS(Infinity)).toBeLessThan(0.25 + 1e-4);
+  expect(toolMPerS(0)).toBeGreaterThan(0.4);
 });
 
 const latching = losses.filter(({ pathMs }) => pathMs.some(([mode]) => mode === "FAULT_LATCHED"));
