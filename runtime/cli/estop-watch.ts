@@ -13,6 +13,7 @@ import { LatestReader } from "../shm/latest-cell.ts";
 import { DEFAULT_STOP_MS, STOP_MS_MAX } from "../../drivers/estop/build-constants.ts";
 import { BOARD_PROOF_TRIES_MAX, BOARD_SILENCE_NS_MAX } from "../../safety/estop-link.ts";
 import { EstopProblem, estopProblemNames } from "../../safety/estop-link.ts";
+import { BOARD_T_WD_MS, cutTimeText } from "./cut-time.ts";
 import type { EstopEmulator } from "./estop-emulator.ts";
 import type { EstopChoice, RunOptions } from "./run-options.ts";
 import type { CueAnswer } from "./run-handle.ts";
@@ -34,8 +35,6 @@ export const EMULATED_PATIENCE = {
   silenceNsMax: duration(NS_PER_S),
   proofTryCountMax: 10,
 } as const;
-/** The T_wd of the board that ships: one that waits longer is told all run. */
-const BOARD_T_WD_MS = 25;
 /** A reset that the chip did not take is pressed anew after this. */
 const PRESS_NS = NS_PER_S;
 
@@ -155,6 +154,16 @@ export class EstopWatch {
     const enable = this.#isEnableLost ? ", enable line lost" : "";
     const said = isHeard ? `${mode}${by}` : "not heard yet";
     return `${kind}: ${said}${open}${trouble}${enable}${this.#oddities}`;
+  }
+
+  /** How long a silent host's robot has power yet, by the chip's own constants; empty unheard. */
+  get cutTime(): string {
+    const { record } = this.#status;
+    if (record[EstopStatusSlot.heard] !== 1) return "";
+    return cutTimeText(this.#robot, {
+      silenceMs: record[EstopStatusSlot.silenceMs]!,
+      cutDelayMs: record[EstopStatusSlot.cutDelayMs]!,
+    });
   }
 
   /** What of a board's build weakens it, all run: a reset that needs no person, a long T_wd. */

@@ -165,6 +165,9 @@ function statusWords(
   status: RunStatus,
   { isEstop }: Values,
 ): string {
-  if (isEstop === true) return `run ${pid}: e-stop ${printable(status.estop)}`;
+  if (isEstop === true) {
+    const cutTime = status.cutTime === "" ? "" : `\n  ${printable(status.cutTime)}`;
+    return `run ${pid}: e-stop ${printable(status.estop)}${cutTime}`;
+  }
   return statusReport(status, pid, context.program);
 }

@@ -21,6 +21,7 @@ export type StatusFacts = {
   readonly warnings: readonly string[];
   /** In words. */
   readonly estop: string;
+  readonly cutTime: string;
 };
 
 export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
@@ -59,6 +60,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
     acts: hint.acts,
     warnings: facts.warnings,
     estop: facts.estop,
+    cutTime: facts.cutTime,
     taskSuccess: task.success,
     episodeCount: task.episodeCount,
     isEpisodeUnderWay: task.isEpisodeUnderWay,

@@ -238,6 +238,7 @@ class StreamingRun {
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
+    this.#watch.cutTime = this.#estop.cutTime;
     const { lost } = this.#estop;
     if (lost !== "" && this.#watch.lostThread === "") this.#loseEstop(lost);
     this.#robotStatus.take();

@@ -34,6 +34,8 @@ export class RunWatch implements TickSink, EvidenceSink {
   policyTrouble = "";
   /** The e-stop, in words. */
   estop = "none";
+  /** How long it takes to cut, added up; empty without one. */
+  cutTime = "";
   readonly #options: RunOptions;
   readonly #hooks: RunHooks;
   readonly #task: () => TaskOutcome;
@@ -82,8 +84,8 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   status(): RunStatus {
-    const { stats, policy, policyTrouble, lostThread, warnings, estop } = this;
-    const facts = { stats, policy, policyTrouble, lostThread, warnings, estop };
+    const { stats, policy, policyTrouble, lostThread, warnings, estop, cutTime } = this;
+    const facts = { stats, policy, policyTrouble, lostThread, warnings, estop, cutTime };
     return statusOf(this.#options, { ...facts, task: this.#task() });
   }
 
