@@ -189,6 +189,7 @@ const plainWords: Readonly<Record<string, string>> = {
   [faultNames[Fault.DriverLost]!]: "the robot's thread is gone or hangs",
   [faultNames[Fault.PolicyLost]!]: "the policy's thread is gone or hangs",
   [faultNames[Fault.PolicySlow]!]: "answers take longer than was promised",
+  [faultNames[Fault.OverBudget]!]: "ticks take more than half of their period",
   [faultNames[Fault.EstopOpen]!]: "the e-stop holds the power off",
   [faultNames[Fault.EstopStop]!]: "the e-stop asks for a stop",
 };
