@@ -35,6 +35,8 @@ export const EMULATED_PATIENCE = {
   silenceNsMax: duration(NS_PER_S),
   proofTryCountMax: 10,
 } as const;
+/** What is told all run of a board that takes a reset from the line, and from whoever types it. */
+export const BENCH_BUILD = "bench build: resets from the link";
 /** A reset that the chip did not take is pressed anew after this. */
 const PRESS_NS = NS_PER_S;
 
@@ -171,9 +173,8 @@ export class EstopWatch {
     if (this.#choice.kind !== "board") return "";
     const { record } = this.#status;
     const silenceMs = record[EstopStatusSlot.silenceMs]!;
-    const isBench = (record[EstopStatusSlot.build]! & EstopBuild.ResetFromLink) !== 0;
     const slow = silenceMs > BOARD_T_WD_MS ? `, T_wd ${silenceMs} ms` : "";
-    return `${isBench ? ", bench build: resets from the link" : ""}${slow}`;
+    return `${this.#isBench ? `, ${BENCH_BUILD}` : ""}${slow}`;
   }
 
   /** Shown all run. */
@@ -206,12 +207,16 @@ export class EstopWatch {
   /** Presses the reset that the chip waits for; undefined when it waits for none. */
   pressReset(): CueAnswer | undefined {
     if (!this.isWaiting) return undefined;
-    if (this.#emulator === undefined) {
+    const next = this.#facts().isStarting ? ": the run begins once it is armed" : "";
+    if (this.#emulator !== undefined) {
+      this.#emulator.press("reset");
+      return { accepted: true, text: `e-stop reset pressed${next}` };
+    }
+    if (!this.#isBench) {
       return { accepted: false, text: "reset refused: press the reset button of the e-stop first" };
     }
-    this.#emulator.press("reset");
-    const next = this.#facts().isStarting ? ": the run begins once it is armed" : "";
-    return { accepted: true, text: `e-stop reset pressed${next}` };
+    this.#wish.reset();
+    return { accepted: true, text: `e-stop reset sent, as its bench build takes it${next}` };
   }
 
   /** Why there is nothing to reset. */
@@ -241,6 +246,10 @@ export class EstopWatch {
       const isOpen = this.#mode === EstopMode.Disarmed || this.#mode === EstopMode.Tripped;
       if (isOpen && !this.#isActive) return;
     }
+  }
+
+  get #isBench(): boolean {
+    return (this.#status.record[EstopStatusSlot.build]! & EstopBuild.ResetFromLink) !== 0;
   }
 
   get #mode(): number {

@@ -5,6 +5,7 @@ import { Mode, modeNames } from "../contracts/mode.ts";
 import { Reason, reasonNames } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { RunStats } from "../record/run-stats.ts";
+import { BENCH_BUILD } from "./estop-watch.ts";
 import { causeWords, hintOf, namesOf } from "./hint.ts";
 import type { Hint } from "./hint.ts";
 import type { TaskOutcome } from "./report.ts";
@@ -88,7 +89,7 @@ function hintFrom({ stats, policy, policyTrouble, lostThread, estop }: StatusFac
     stopS: stopS(stats),
     refusal: stats.chunks.refusal,
     lostThread,
-    estopIsEmulated: estop.startsWith("emulated"),
+    estopArmsFromHere: estop.startsWith("emulated") || estop.includes(BENCH_BUILD),
   });
 }
 
