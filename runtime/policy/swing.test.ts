@@ -69,7 +69,24 @@ test("a position joint beside velocity joints is asked for no velocity", () => {
   const robot = { ...base, joints: [left!, { ...right!, command: "position" as const }] };
   const { rows } = begun(robot);
   rows([0, 70], 0);
-  const later = rows([0, 70], 300);
+  const [, fast] = rows([0, 70], 300).slice(-2);
+  const later = rows([fast![0]!, 70], 600); // where the position joint stands begins nothing anew
   expect(later.every(([, position]) => position === 0)).toBe(true);
-  expect(later.at(-1)![0]!).toBeGreaterThan(0);
+  expect(later[0]![0]!).toBeGreaterThan(fast![0]!);
 });
+
+test("an epoch begins at rest, on a grid of its own", () => {
+  const { policy, rows, still } = begun();
+  rows(still, 0);
+  const planned = rows(still, 300).at(-1)!;
+  policy.reset(2, new SequenceAllocator(2));
+  const first = rows(planned, 607);
+  expect(Math.abs(first[0]![0]!)).toBeLessThan(1e-6);
+  expect(first[5]).toEqual(begunAt(607)[5]!);
+});
+
+/** The rows of a robot that only begins then. */
+const begunAt = (atMs: number): number[][] => {
+  const { rows, still } = begun();
+  return rows(still, atMs);
+};
