@@ -13,6 +13,7 @@ import { isOpenpi } from "../link/openpi-address.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
 import { oneOf } from "../profile/problem.ts";
+import { requireHardwareFit } from "../profile/hardware-rules.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
@@ -159,6 +160,7 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
     isHardware: false,
     estop: undefined, // opened when the run starts
   };
+  requireHardwareFit(plan.robot, plan.isHardware);
   if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
   const time = values.time ?? "streaming";

@@ -216,6 +216,8 @@ const badRows: readonly BadRow[] = [
    "policy.ensemble_ms: expected anchoring: observation, so that rows have a time, found 124"],
   ["blend_ms: 0", "blend_ms: 0, ensemble_ms: -7", "-7",
    "policy.ensemble_ms: expected a number above 0, found -7"],
+  ["starts_in: starting", "starts_in: running", "running\n  start",
+   'supervisor.starts_in: expected starting, as power_cut is falls, found "running"'],
   ["miss_window_ticks: 199", "miss_window_ticks: 10", "10\n  coast",
    "supervisor.miss_window_ticks: expected more than supervisor.miss_count_max (10), found 10"],
   ["coast_ticks: 0", "coast_ticks: 5", "5\nsim",
