@@ -67,6 +67,8 @@ export type Script = {
   /** The machine sleeps at these moments, a second each: no clock of a run shows it. */
   readonly sleepsNs: readonly number[];
   readonly isHardware: boolean;
+  /** How long a tick works that begins then. */
+  readonly workNs: (nowNs: number) => number;
   /** What a person does, each once its time has come. */
   readonly acts: readonly { readonly atNs: number; readonly cue: OperatorCue }[];
   /** Texts of `--fault`. */
@@ -78,6 +80,7 @@ export const quiet: Script = {
   controlPauses: [],
   sleepsNs: [],
   isHardware: false,
+  workNs: () => 0,
   acts: [{ atNs: 0, cue: OperatorCue.Start }],
   faults: [],
 };
@@ -134,7 +137,7 @@ class World implements RobotSensor, RobotActuator {
   }
 }
 
-/** Time that goes on only when somebody sleeps, and then as far as the pauses let it. */
+/** Time that goes on only when somebody works or sleeps, and then as far as the pauses let it. */
 class PausedClock implements Clock {
   readonly #pauses: readonly Pause[];
   #nowNs = 0;
@@ -145,6 +148,10 @@ class PausedClock implements Clock {
 
   nowNs(): Instant {
     return instant(this.#nowNs);
+  }
+
+  work(lengthNs: number): void {
+    this.#nowNs += lengthNs;
   }
 
   sleepUntil(dueNs: Instant): void {
@@ -228,6 +235,7 @@ export class BusyRun {
       this.#missedTicks.push(pacer.missedTicks);
       core.timing.note(pacer.lateNs, pacer.missedTicks, pacer.workNs);
       controlTick(core, nowNs);
+      clock.work(script.workNs(nowNs));
     }
     this.records = records;
   }
@@ -244,9 +252,11 @@ export class BusyRun {
       machine: new ReplayMachine(log),
       deadlineIsFault: this.#script.isHardware,
     });
-    const timesNs = Float64Array.from(this.records, (record) => record[TickSlot.nowNs]!);
+    const of = (slot: number) => Float64Array.from(this.records, (record) => record[slot]!);
     const lateNs = Float64Array.from(this.#lateNs);
-    runLoop(core, new ReplayPacer(timesNs, lateNs, Float64Array.from(this.#missedTicks)));
+    const missedTicks = Float64Array.from(this.#missedTicks);
+    const workNs = of(TickSlot.previousWorkNs);
+    runLoop(core, new ReplayPacer(of(TickSlot.nowNs), lateNs, missedTicks, workNs));
     return records;
   }
 

@@ -2,12 +2,13 @@
 // tick, the bits that the supervisor must know and bytes for the chip come out. It can't make an
 // answer: it only sends on what a completed tick earned, and in the proof test it spoils some.
 //
-// It asks for the proof test whenever the outputs are open, and never for a reset: that is a
-// person's. What the chip echoes in a proof test must be what was sent; after three that failed the
-// link stays open for good. It reads no clock and allocates nothing after the constructor.
+// It asks for the proof test whenever the outputs are open. A reset is a person's: it is passed on
+// only from one who presses it here, to a board that calls itself a bench build. What the chip
+// echoes in a proof test must be what was sent; after three that failed the link stays open for
+// good. It reads no clock and allocates nothing after the constructor.
 
 import { assert } from "../runtime/contracts/assert.ts";
-import { EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
+import { EstopBuild, EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
 import { EstopOutput, EstopVerdict } from "../runtime/contracts/estop-codes.ts";
 import { AnswerWriter, EstopAnswer, EstopStatus } from "../runtime/contracts/estop-frame.ts";
 import { StatusReader, STATUS_PERIOD_US } from "../runtime/contracts/estop-frame.ts";
@@ -54,6 +55,9 @@ export const estopProblemNames = [
 
 /** Proof tests of a board that may fail in a row before the link gives up: noise may spoil one. */
 export const BOARD_PROOF_TRIES_MAX = 3;
+
+/** Answers that carry a person's reset: more than may be lost before silence, then it is over. */
+export const RESET_ANSWERS_MAX = 20;
 
 /** A counter that rose by more than this went back; after that much silence nobody knows. */
 const COUNTER_RISE_MAX = 0x7fff;
@@ -115,6 +119,8 @@ export class EstopLink {
   /** Each answer asks for SS1-t until the chip has cut. It obeys at once; nothing cancels it. */
   #stopAsked = false;
   #wantedCut = false;
+  /** How many more answers carry the reset. */
+  #resetAnswers = 0;
 
   constructor(options: EstopLinkOptions) {
     const { key } = options;
@@ -192,6 +198,15 @@ export class EstopLink {
     this.#leaving = true;
   }
 
+  /** A person presses the reset here. Only a bench build that waits for one is told. */
+  pressReset(): void {
+    const { build, mode } = this.status;
+    const takesIt = (build & EstopBuild.ResetFromLink) !== 0 && mode === EstopMode.WaitReset;
+    if (takesIt && this.#resetAnswers === 0) this.#resetAnswers = RESET_ANSWERS_MAX;
+    assert(takesIt || this.#resetAnswers === 0, "no other board is asked for a reset");
+    assert(this.#resetAnswers <= RESET_ANSWERS_MAX, "a pressed reset is let go of");
+  }
+
   /** A person wants the proof test after it failed. */
   proveAgain(): void {
     this.#proofTries = 0;
@@ -241,6 +256,7 @@ export class EstopLink {
       this.beatCount += 1;
     }
     if (this.#isProving) this.#proof.noteSent(count, nowNs);
+    if (count > 0) this.#resetAnswers = Math.max(0, this.#resetAnswers - 1);
     return size;
   }
 
@@ -284,7 +300,8 @@ export class EstopLink {
     return (
       (isOpen && isWell ? EstopFlag.Proof : 0) |
       (this.#leaving ? EstopFlag.Goodbye : 0) |
-      (this.#stopAsked ? EstopFlag.Stop : 0)
+      (this.#stopAsked ? EstopFlag.Stop : 0) |
+      (this.#resetAnswers > 0 ? EstopFlag.Reset : 0)
     );
   }
 
@@ -299,6 +316,7 @@ export class EstopLink {
     const isStopped = status.mode !== EstopMode.Proof && status.mode !== EstopMode.WaitReset;
     if (!isArmed && isStopped) this.openCause = status.cause as EstopCause;
     if (!isArmed && status.mode !== EstopMode.Stopping) this.#stopAsked = false;
+    if (status.mode !== EstopMode.WaitReset) this.#resetAnswers = 0;
     if (status.stopMs * NS_PER_MS < this.#options.stopNsMin) {
       this.problem = EstopProblem.StopTooShort;
     }

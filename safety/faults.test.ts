@@ -54,13 +54,27 @@ test("a slow policy takes speed, never the robot: its fault does not escalate", 
   });
 });
 
+test("ticks over their budget take speed, never the robot, and hold up no person", () => {
+  const row = faultRows[Fault.OverBudget]!;
+  expect(row as object).toEqual({
+    fault: 25,
+    name: "over_budget",
+    severity: "degraded",
+    motion: "reduced",
+    persist: "never",
+    clear: "whenClear",
+    subject: "host",
+  });
+  expect(countsAtRest(row)).toBe(false);
+});
+
 test("a late simulated world holds the robot, and neither escalates nor holds up a person", () => {
   const { severity, motion, persist, clear } = faultRows[Fault.WorldLate]!;
   expect([severity, motion, persist, clear]).toEqual(["degraded", "none", "never", "whenClear"]);
   const silentAtRest = faultRows.filter((row) => !countsAtRest(row)).map((row) => row.name);
   expect(silentAtRest).toEqual([
     ...["no_action", "schema_mismatch", "width_mismatch", "not_finite", "start_mismatch"],
-    ...["policy_lost", "policy_slow", "main_slow", "world_late"],
+    ...["policy_lost", "policy_slow", "main_slow", "world_late", "over_budget"],
   ]);
 });
 
@@ -92,6 +106,7 @@ test("the design's persistence stands in the rows", () => {
     control_away: "at_once",
     world_late: "never",
     estop_stop: "at_once",
+    over_budget: "never",
   });
 });
 

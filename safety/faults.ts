@@ -39,6 +39,8 @@ export const Fault = {
   WorldLate: 23,
   /** It will open by itself, or isn't heard: there may still be power to brake with. */
   EstopStop: 24,
+  /** The tick's own work takes more of its period than it may, and not just once. */
+  OverBudget: 25,
 } as const;
 export type Fault = (typeof Fault)[keyof typeof Fault];
 
@@ -101,6 +103,7 @@ const table: Readonly<Record<keyof typeof Fault, Cells>> = {
   // Simulated time waits for a busy machine: the robot holds, and goes on by itself.
   WorldLate:      ["world_late",      "degraded", "none",    "never",     "whenClear",    "world"],
   EstopStop:      ["estop_stop",      "latch",    "none",    "at_once",   "whenClear",    "robot"],
+  OverBudget:     ["over_budget",     "degraded", "reduced", "never",     "whenClear",    "host"],
 };
 
 export const faultRows: readonly FaultRow[] = Object.entries(table).map(([key, cells], index) => {
@@ -147,6 +150,12 @@ faultOfReason[Reason.WidthMismatch] = Fault.WidthMismatch;
 faultOfReason[Reason.NotFinite] = Fault.NotFinite;
 faultOfReason[Reason.StartMismatch] = Fault.StartMismatch;
 
-/** Whether a fault counts while nothing may move, so that no reset is taken before it is over. */
+/**
+ * Whether a fault counts while nothing may move, so that no reset is taken before it is over. What
+ * only takes speed takes it from the motion that a person starts again.
+ */
 export const countsAtRest = (row: FaultRow): boolean =>
-  row.subject !== "policy" && row.subject !== "world" && row.severity !== "warning";
+  row.subject !== "policy" &&
+  row.subject !== "world" &&
+  row.severity !== "warning" &&
+  row.motion !== "reduced";

@@ -95,6 +95,8 @@ export class LossCell {
   readonly #pacer: StreamingPacer;
   readonly #checker: StormChecker;
   #lateWakes = 0;
+  /** By the tick before. */
+  #workedNs = 0;
   #nowNs = 0;
   #cueTaken = false;
 
@@ -185,7 +187,8 @@ export class LossCell {
     const before = this.sent.length;
     const { runner } = this.policy.port;
     const safeTicks = runner.safeTicks.slice();
-    this.core.timing.note(this.#pacer.lateNs, this.#pacer.missedTicks, WORK_NS);
+    this.core.timing.note(this.#pacer.lateNs, this.#pacer.missedTicks, this.#workedNs);
+    this.#workedNs = this.#workNs(nowNs);
     const { tick } = this.core;
     controlTick(this.core, instant(nowNs));
     for (const [reason, count] of runner.safeTicks.entries()) {
@@ -288,11 +291,21 @@ export class LossCell {
     return 1 << provoke.fault;
   }
 
+  /** What the tick that begins now takes; trouble begins between it and the one before. */
+  #workNs(nowNs: number): number {
+    const { provoke } = this.#options;
+    if (provoke?.by !== "work" || !isWithin(this.#span, nowNs)) return WORK_NS;
+    if (Number.isNaN(this.causeNs)) this.causeNs = nowNs - this.phaseNs;
+    // From a hair above the ratio to nearly the whole period.
+    const restNs = (1 - provoke.ratio) * this.phaseNs;
+    return provoke.ratio * PERIOD_NS + restNs + PERIOD_NS / (PHASE_COUNT * PHASE_COUNT);
+  }
+
   #clock(): Clock {
     return {
       nowNs: () => instant(this.#nowNs),
       sleepUntil: (dueNs: Instant) => {
-        this.#nowNs += WORK_NS;
+        this.#nowNs += Math.max(WORK_NS, this.#workedNs);
         if (dueNs <= this.#nowNs) return;
         this.#nowNs = dueNs + this.#lateNs(dueNs);
       },

@@ -52,6 +52,8 @@ export type Provocation =
   | { readonly by: "world" }
   /** The control thread wakes up so late, in so many ticks in a row. */
   | { readonly by: "pacer"; readonly lateMs: number; readonly tickCount: number }
+  /** Each tick works for so much of its period, and a little longer. */
+  | { readonly by: "work"; readonly ratio: number }
   /** The machine sleeps between two ticks. */
   | { readonly by: "suspend" }
   | { readonly by: "cue"; readonly cue: OperatorCue };
@@ -423,6 +425,17 @@ const hostLosses: readonly Loss[] = [
     ],
     does: HOLDS,
     rearm: "person",
+  },
+  {
+    id: "over-budget",
+    cause: "ticks work for more than half of their period, more than 10 of 200",
+    provoke: { by: "work", ratio: 0.5 },
+    detect: { of: "fault", name: "over_budget" },
+    withinMs: 59.9,
+    holdAfterMs: Infinity,
+    pathMs: [["DEGRADED", 0]],
+    does: "goes on at no more than 250 mm/s of its tool, until 200 ticks in a row keep to it",
+    rearm: "nobody",
   },
   {
     id: "driver-lost",

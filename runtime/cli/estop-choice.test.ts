@@ -7,6 +7,7 @@ import { EstopStatusSlot } from "../contracts/estop-line.ts";
 import { EstopProblem } from "../../safety/estop-link.ts";
 import { loadRobot } from "../profile/load.ts";
 import { createArena } from "../shm/arena.ts";
+import { EstopWish } from "../shm/estop-wish.ts";
 import { LatestWriter } from "../shm/latest-cell.ts";
 import { arenaParts } from "../workers/plan.ts";
 import { instant, milliseconds } from "../contracts/units.ts";
@@ -50,6 +51,8 @@ class Watched {
   readonly pressed: string[] = [];
   readonly facts = { nowNs: instant(0), isStarting: true, isActive: false, isEnableLost: false };
   readonly watch: EstopWatch;
+  /** The driver's end of what a person wishes. */
+  readonly wish: EstopWish;
   readonly #status: LatestWriter;
   #built = { build: 0, silenceMs: 0 };
 
@@ -57,6 +60,7 @@ class Watched {
     const { plan } = runOptions(profile, {});
     const arena = createArena(arenaParts(plan));
     this.#status = new LatestWriter(arena.cell("estop-status"));
+    this.wish = new EstopWish(arena.words("estop-wish"));
     const keys = { press: (key: string): number => this.pressed.push(key) };
     this.watch = new EstopWatch(
       arena,
@@ -131,6 +135,39 @@ test("a board whose build weakens it says so all run, an emulated one's T_wd is 
   expect(shipped.watch.text).toBe("board: ARMED");
   const emulated = new Watched({ kind: "emulated", autoReset: false }).built(built);
   expect(emulated.tell(EstopMode.Armed).watch.text).toBe("emulated: ARMED");
+});
+
+test("only an emulated e-stop and a bench build are armed from here", () => {
+  const board = () => new Watched({ kind: "board", path: "/dev/x" });
+  const all = [
+    new Watched({ kind: "emulated", autoReset: false }),
+    board().built({ build: EstopBuild.ChainFitted, silenceMs: 25 }).tell(EstopMode.WaitReset),
+    board().built({ build: EstopBuild.ResetFromLink, silenceMs: 25 }).tell(EstopMode.WaitReset),
+    new Watched({ kind: "none" }),
+  ];
+  expect(all.map(({ watch }) => watch.armsFromHere)).toEqual([true, false, true, false]);
+});
+
+test("a bench build's reset is sent by whoever types it, once it waits for one", () => {
+  const { Armed, Proof, WaitReset } = EstopMode;
+  const bench = { build: EstopBuild.ResetFromLink | EstopBuild.ChainFitted, silenceMs: 25 };
+  const board = new Watched({ kind: "board", path: "/dev/x" }).built(bench);
+  expect(board.tell(Proof).watch.pressReset()).toBeUndefined();
+  expect(board.wish.takeReset()).toBe(false);
+  expect(board.tell(WaitReset).watch.pressReset()).toEqual({
+    accepted: true,
+    text: "e-stop reset sent, as its bench build takes it: the run begins once it is armed",
+  });
+  expect([board.wish.takeReset(), board.wish.takeReset()]).toEqual([true, false]);
+  expect(board.tell(Armed).watch.pressReset()).toBeUndefined();
+  const shipped = new Watched({ kind: "board", path: "/dev/x" })
+    .built({ build: EstopBuild.ChainFitted, silenceMs: 25 })
+    .tell(WaitReset);
+  expect(shipped.watch.pressReset()?.accepted).toBe(false);
+  expect(shipped.wish.takeReset()).toBe(false);
+  const emulated = new Watched({ kind: "emulated", autoReset: false }).built(bench);
+  expect(emulated.tell(WaitReset).watch.pressReset()?.text).toStartWith("e-stop reset pressed");
+  expect([emulated.wish.takeReset(), emulated.pressed]).toEqual([false, ["reset"]]);
 });
 
 test("what only a new run brings back is named: the enable line before the e-stop's own", () => {

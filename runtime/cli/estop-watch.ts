@@ -13,6 +13,7 @@ import { LatestReader } from "../shm/latest-cell.ts";
 import { DEFAULT_STOP_MS, STOP_MS_MAX } from "../../drivers/estop/build-constants.ts";
 import { BOARD_PROOF_TRIES_MAX, BOARD_SILENCE_NS_MAX } from "../../safety/estop-link.ts";
 import { EstopProblem, estopProblemNames } from "../../safety/estop-link.ts";
+import { BOARD_T_WD_MS, cutTimeText } from "./cut-time.ts";
 import type { EstopEmulator } from "./estop-emulator.ts";
 import type { EstopChoice, RunOptions } from "./run-options.ts";
 import type { CueAnswer } from "./run-handle.ts";
@@ -34,8 +35,8 @@ export const EMULATED_PATIENCE = {
   silenceNsMax: duration(NS_PER_S),
   proofTryCountMax: 10,
 } as const;
-/** The T_wd of the board that ships: one that waits longer is told all run. */
-const BOARD_T_WD_MS = 25;
+/** What is told all run of a board that takes a reset from the line, and from whoever types it. */
+const BENCH_BUILD = "bench build: resets from the link";
 /** A reset that the chip did not take is pressed anew after this. */
 const PRESS_NS = NS_PER_S;
 
@@ -157,14 +158,23 @@ export class EstopWatch {
     return `${kind}: ${said}${open}${trouble}${enable}${this.#oddities}`;
   }
 
+  /** How long a silent host's robot has power yet, by the chip's own constants; empty unheard. */
+  get cutTime(): string {
+    const { record } = this.#status;
+    if (record[EstopStatusSlot.heard] !== 1) return "";
+    return cutTimeText(this.#robot, {
+      silenceMs: record[EstopStatusSlot.silenceMs]!,
+      cutDelayMs: record[EstopStatusSlot.cutDelayMs]!,
+    });
+  }
+
   /** What of a board's build weakens it, all run: a reset that needs no person, a long T_wd. */
   get #oddities(): string {
     if (this.#choice.kind !== "board") return "";
     const { record } = this.#status;
     const silenceMs = record[EstopStatusSlot.silenceMs]!;
-    const isBench = (record[EstopStatusSlot.build]! & EstopBuild.ResetFromLink) !== 0;
     const slow = silenceMs > BOARD_T_WD_MS ? `, T_wd ${silenceMs} ms` : "";
-    return `${isBench ? ", bench build: resets from the link" : ""}${slow}`;
+    return `${this.#isBench ? `, ${BENCH_BUILD}` : ""}${slow}`;
   }
 
   /** Shown all run. */
@@ -197,12 +207,16 @@ export class EstopWatch {
   /** Presses the reset that the chip waits for; undefined when it waits for none. */
   pressReset(): CueAnswer | undefined {
     if (!this.isWaiting) return undefined;
-    if (this.#emulator === undefined) {
+    const next = this.#facts().isStarting ? ": the run begins once it is armed" : "";
+    if (this.#emulator !== undefined) {
+      this.#emulator.press("reset");
+      return { accepted: true, text: `e-stop reset pressed${next}` };
+    }
+    if (!this.#isBench) {
       return { accepted: false, text: "reset refused: press the reset button of the e-stop first" };
     }
-    this.#emulator.press("reset");
-    const next = this.#facts().isStarting ? ": the run begins once it is armed" : "";
-    return { accepted: true, text: `e-stop reset pressed${next}` };
+    this.#wish.reset();
+    return { accepted: true, text: `e-stop reset sent, as its bench build takes it${next}` };
   }
 
   /** Why there is nothing to reset. */
@@ -232,6 +246,15 @@ export class EstopWatch {
       const isOpen = this.#mode === EstopMode.Disarmed || this.#mode === EstopMode.Tripped;
       if (isOpen && !this.#isActive) return;
     }
+  }
+
+  /** Its reset can be pressed at this run: an emulated one's, or that of a bench build. */
+  get armsFromHere(): boolean {
+    return this.#choice.kind === "emulated" || this.#isBench;
+  }
+
+  get #isBench(): boolean {
+    return (this.#status.record[EstopStatusSlot.build]! & EstopBuild.ResetFromLink) !== 0;
   }
 
   get #mode(): number {

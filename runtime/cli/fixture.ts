@@ -45,6 +45,7 @@ export const exampleStatus: RunStatus = {
   acts: ["stop"],
   warnings: [],
   estop: "emulated: ARMED",
+  cutTime: "",
   taskSuccess: true,
   episodeCount: 3,
   isEpisodeUnderWay: true,

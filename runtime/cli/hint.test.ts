@@ -37,7 +37,7 @@ const facts: HintFacts = {
   stopS: 3.02,
   refusal: undefined,
   lostThread: "",
-  estopIsEmulated: false,
+  estopArmsFromHere: false,
 };
 
 const stale = change({ faultBits: bit(Fault.StaleState) });
@@ -108,7 +108,7 @@ test.each<[string, Partial<HintFacts>, string]>([
   ["reset", { mode: Recover }, "Reset, at rest: s starts"],
   [
     "before an emulated e-stop is armed",
-    { mode: Starting, faultBits: bit(Fault.EstopNotArmed), estopIsEmulated: true },
+    { mode: Starting, faultBits: bit(Fault.EstopNotArmed), estopArmsFromHere: true },
     "Waits for the e-stop's proof test and reset, then runs: r arms it",
   ],
   [
@@ -122,7 +122,7 @@ test.each<[string, Partial<HintFacts>, string]>([
       mode: FaultLatched,
       faultBits: bit(Fault.EstopOpen),
       stop: change({ toMode: FaultLatched, faultBits: bit(Fault.EstopStop) }),
-      estopIsEmulated: true,
+      estopArmsFromHere: true,
     },
     "Latched by estop_stop at 3.02 s; the e-stop is open: r arms it, then r resets, then s starts",
   ],

@@ -34,8 +34,8 @@ export type HintFacts = {
   readonly refusal: Refusal | undefined;
   /** Which thread ended unasked and why; empty when all live. */
   readonly lostThread: string;
-  /** The e-stop beside the run is an emulated one, which the run's own reset arms. */
-  readonly estopIsEmulated: boolean;
+  /** The run's own reset arms the e-stop beside it: an emulated one, or a bench build. */
+  readonly estopArmsFromHere: boolean;
 };
 
 /** Faults that a reset waits for: not what it ends itself. */
@@ -60,7 +60,7 @@ export function hintOf(facts: HintFacts): Hint {
     case Mode.Starting:
       if (((facts.faultBits >>> Fault.EstopNotArmed) & 1) === 1) {
         const text = "Waits for the e-stop's proof test and reset, then runs";
-        return { text, acts: facts.estopIsEmulated ? ["arm"] : [] };
+        return { text, acts: facts.estopArmsFromHere ? ["arm"] : [] };
       }
       if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };
       return { text: `Waits for ${waitingText(facts)}`, acts: [] };
@@ -104,7 +104,7 @@ const releasedHint = (hint: Hint, kind: number): Hint =>
   kind === CommandKind.ZeroTorque ? { ...hint, text: `${hint.text}; has let go` } : hint;
 
 function stoppedHint(facts: HintFacts): Hint {
-  const { faultBits, stop, stopS, estopIsEmulated } = facts;
+  const { faultBits, stop, stopS, estopArmsFromHere } = facts;
   if (stop === undefined) return { text: "Stopped", acts: ["reset", "start"] };
   if (isShutdown(stop)) return { text: "Ending", acts: [] };
   const cause = causeOf(stop);
@@ -119,7 +119,7 @@ function stoppedHint(facts: HintFacts): Hint {
   }
   const acts = ["reset", "start"] as const;
   if (has(faultBits, faultRows[Fault.EstopOpen]!)) {
-    return estopIsEmulated
+    return estopArmsFromHere
       ? { text: `${text}; the e-stop is open`, acts: ["arm", ...acts] }
       : { text: `${text}; its own reset button arms the e-stop, then`, acts };
   }
@@ -189,6 +189,7 @@ const plainWords: Readonly<Record<string, string>> = {
   [faultNames[Fault.DriverLost]!]: "the robot's thread is gone or hangs",
   [faultNames[Fault.PolicyLost]!]: "the policy's thread is gone or hangs",
   [faultNames[Fault.PolicySlow]!]: "answers take longer than was promised",
+  [faultNames[Fault.OverBudget]!]: "ticks take more than half of their period",
   [faultNames[Fault.EstopOpen]!]: "the e-stop holds the power off",
   [faultNames[Fault.EstopStop]!]: "the e-stop asks for a stop",
 };

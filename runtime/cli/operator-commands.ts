@@ -37,7 +37,7 @@ const texts: Readonly<Record<OperatorMethod, string>> = {
   park: "lay down what would fall without power, then let go: 5 s at most",
   reset: "leave a stop; nothing moves yet. An e-stop that waits for its reset is armed first",
   start: "let a run that was reset move again",
-  arm: "press the reset that an emulated e-stop waits for",
+  arm: "press the reset that an emulated e-stop, or a bench build, waits for",
   prooftest: "have the proof test tried again after it failed",
   status: "show how a run is",
 };
@@ -165,6 +165,9 @@ function statusWords(
   status: RunStatus,
   { isEstop }: Values,
 ): string {
-  if (isEstop === true) return `run ${pid}: e-stop ${printable(status.estop)}`;
+  if (isEstop === true) {
+    const cutTime = status.cutTime === "" ? "" : `\n  ${printable(status.cutTime)}`;
+    return `run ${pid}: e-stop ${printable(status.estop)}${cutTime}`;
+  }
   return statusReport(status, pid, context.program);
 }

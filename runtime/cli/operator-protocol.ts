@@ -129,6 +129,7 @@ const statusFields: Readonly<Record<keyof RunStatus, FieldKind>> = {
   acts: "texts",
   warnings: "texts",
   estop: "text",
+  cutTime: "text",
   taskSuccess: "flag",
   episodeCount: "number",
   isEpisodeUnderWay: "flag",

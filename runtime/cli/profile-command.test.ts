@@ -28,13 +28,13 @@ test("a robot is shown with every joint and its limits", async () => {
     ),
   ]);
   const cells = (line: string | undefined) => line?.trim().split(/\s{2,}/);
-  expect(cells(lines[4])).toEqual([
+  expect(cells(lines[5])).toEqual([
     ...["joint", "command", "min rad", "max rad", "v rad/s", "a rad/s2", "jerk rad/s3"],
     ...["stop a", "stop jerk", "effort Nm", "lead", "droop rad"],
   ]);
   const limits = ["5", "10000", "10000000", "10000", "10000000", "100", "20 ms", "0"];
-  expect(cells(lines[5])).toEqual(["joint", "position", "-100", "100", ...limits]);
-  expect(lines.slice(6)).toEqual(["ok", ""]);
+  expect(cells(lines[6])).toEqual(["joint", "position", "-100", "100", ...limits]);
+  expect(lines.slice(7)).toEqual(["ok", ""]);
 });
 
 test.each(["so101", "ur5e", "so101-servo", "none", "reach", "pick_place"])(

@@ -9,6 +9,7 @@ import { NS_PER_MS } from "../contracts/units.ts";
 import { loadProfile } from "../profile/load.ts";
 import type { LoadedProfile } from "../profile/load.ts";
 import type { CommandContext } from "./command-context.ts";
+import { BOARD_T_WD_MS, cutTimeText, EMULATED_T_WD_MS } from "./cut-time.ts";
 import { ExitCode } from "./usage.ts";
 
 /** How long the physics may load before a person is told what is waited for. */
@@ -129,6 +130,8 @@ function robotText(robot: RobotProfile): string {
       `${ms(policy.dtNs)}, power cut: ${robot.powerCut}, safe actions ${safeActions}`,
     `  sources ${sensors.join(", ")}`,
     `  world   ${world}`,
+    `  e-stop  ${cutTimeText(robot, { silenceMs: BOARD_T_WD_MS, cutDelayMs: 0 })}; ` +
+      `emulated ${EMULATED_T_WD_MS - BOARD_T_WD_MS} ms later`,
     table([columns.map(([title]) => title), ...robot.joints.map(jointCells)]),
     "ok",
   ];

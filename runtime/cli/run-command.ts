@@ -8,6 +8,7 @@ import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { parseLatency } from "../policy/latency.ts";
+import { requireHardwareFit } from "../profile/hardware-rules.ts";
 import { loadDeployment, loadTask } from "../profile/load.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
@@ -156,6 +157,7 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
     isHardware: false,
     estop: undefined, // opened when the run starts
   };
+  requireHardwareFit(plan.robot, plan.isHardware);
   if (plan.policyLatency !== undefined) parseLatency(plan.policyLatency);
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
   const time = values.time ?? "streaming";

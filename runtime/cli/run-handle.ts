@@ -41,6 +41,8 @@ export type RunStatus = {
   readonly warnings: readonly string[];
   /** The independent e-stop: mode and cause, or none. */
   readonly estop: string;
+  /** When it has stopped a robot whose host is silent; empty without one, or before it speaks. */
+  readonly cutTime: string;
   readonly taskSuccess: boolean;
   /** Episodes that are over. */
   readonly episodeCount: number;

@@ -21,6 +21,8 @@ export type StatusFacts = {
   readonly warnings: readonly string[];
   /** In words. */
   readonly estop: string;
+  readonly estopArmsFromHere: boolean;
+  readonly cutTime: string;
 };
 
 export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
@@ -29,7 +31,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
   const { last } = stats;
   const { stop } = stats.story;
   const us = (ns: number): number => Math.round(ns / 1_000);
-  const hint = hintFrom(options, facts);
+  const hint = hintFrom(facts);
   const cause = stop === undefined ? { name: "", detail: "" } : causeWords(stop);
   return {
     profile: options.profile,
@@ -59,6 +61,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
     acts: hint.acts,
     warnings: facts.warnings,
     estop: facts.estop,
+    cutTime: facts.cutTime,
     taskSuccess: task.success,
     episodeCount: task.episodeCount,
     isEpisodeUnderWay: task.isEpisodeUnderWay,
@@ -72,10 +75,8 @@ function column(record: Float64Array, index: number, jointCount: number): number
   return [...record.subarray(from, from + jointCount)];
 }
 
-function hintFrom(
-  { estop }: RunOptions,
-  { stats, policy, policyTrouble, lostThread }: StatusFacts,
-): Hint {
+function hintFrom(facts: StatusFacts): Hint {
+  const { stats, policy, policyTrouble, lostThread, estopArmsFromHere } = facts;
   if (stats.tickCount === 0) return { text: lostThread || "Waits for the first tick", acts: [] };
   const { last } = stats;
   return hintOf({
@@ -89,7 +90,7 @@ function hintFrom(
     stopS: stopS(stats),
     refusal: stats.chunks.refusal,
     lostThread,
-    estopIsEmulated: estop.kind === "emulated",
+    estopArmsFromHere,
   });
 }
 

@@ -239,6 +239,8 @@ class StreamingRun {
     }
     this.#estop.poll();
     this.#watch.estop = this.#estop.text;
+    this.#watch.cutTime = this.#estop.cutTime;
+    this.#watch.estopArmsFromHere = this.#estop.armsFromHere;
     const { lost } = this.#estop;
     if (lost !== "" && this.#watch.lostThread === "") this.#loseEstop(lost);
     this.#robotStatus.take();

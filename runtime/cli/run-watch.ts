@@ -34,6 +34,10 @@ export class RunWatch implements TickSink, EvidenceSink {
   policyTrouble = "";
   /** The e-stop, in words. */
   estop = "none";
+  /** Its reset can be pressed at this run. */
+  estopArmsFromHere = false;
+  /** How long it takes to cut, added up; empty without one. */
+  cutTime = "";
   readonly #options: RunOptions;
   readonly #hooks: RunHooks;
   readonly #task: () => TaskOutcome;
@@ -82,9 +86,10 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   status(): RunStatus {
-    const { stats, policy, policyTrouble, lostThread, warnings, estop } = this;
-    const facts = { stats, policy, policyTrouble, lostThread, warnings, estop };
-    return statusOf(this.#options, { ...facts, task: this.#task() });
+    const { stats, policy, policyTrouble, lostThread, warnings } = this;
+    const { estop, estopArmsFromHere, cutTime } = this;
+    const facts = { stats, policy, policyTrouble, lostThread, warnings, task: this.#task() };
+    return statusOf(this.#options, { ...facts, estop, estopArmsFromHere, cutTime });
   }
 
   /** A person's cues, judged, then handed on by `put`, which says whether there was room. */

@@ -143,6 +143,7 @@ export function statusReport(status: RunStatus, pid: number, program: string): s
     `  task      ${status.task === "none" ? "none" : `${status.task}, ${episodesText(status)}`}`,
     `  faults    ${status.faults.length === 0 ? "none" : status.faults.join(", ")}`,
     `  e-stop    ${status.estop}`,
+    ...(status.cutTime === "" ? [] : [`            ${status.cutTime}`]),
     ...status.warnings.map((warning) => `  warning   ${warning}`),
     `  ${"joint".padEnd(24)} measured  command  rad`,
     ...joints,

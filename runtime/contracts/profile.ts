@@ -97,6 +97,14 @@ export type SimProfile = {
   readonly payloadKgMax: number;
 };
 
+/** Nothing waits for these: they are added up for people. */
+export type PowerOff = {
+  /** How long the relays' contacts stay closed after their coils lose power. */
+  readonly relayNs: Duration;
+  /** How long the drive goes on after its power is gone. */
+  readonly driveNs: Duration;
+};
+
 export type LandProfile = {
   /** The velocity joint whose position is the height. */
   readonly joint: string;
@@ -120,6 +128,8 @@ export type RobotProfile = {
   readonly controlHz: number;
   readonly periodNs: Duration;
   readonly powerCut: PowerCut;
+  /** What comes after the e-stop's outputs are open. Absent: nobody wrote it down. */
+  readonly powerOff?: PowerOff;
   /** What the robot does while it may not do what a policy wants, by how bad things are. */
   readonly safeActions: {
     /** For a gap of a moment: the robot only waits. */

@@ -162,6 +162,7 @@ export class ControlCore {
     }
     if (timing.tooLate) supervisor.raise(Fault.ControlLate);
     if (timing.tooManyMissed) supervisor.raise(Fault.ControlMissed);
+    if (timing.overBudget) supervisor.raise(Fault.OverBudget);
     if (machine.wasAway) supervisor.raise(Fault.ControlAway);
     if (machine.wasSuspended) supervisor.raise(Fault.Suspended);
     for (let count = 0; count < CHUNKS_PER_TICK_MAX && this.policy.takeChunk(nowNs); count += 1) {

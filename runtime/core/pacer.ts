@@ -115,19 +115,28 @@ export function tickTimeNs(tick: number, rateNum: number, rateDen: number): Inst
   return instant(seconds * 1e9 + Math.floor((rest * 1e9) / rateNum));
 }
 
-/** Replay: the log decides. The recorded times come back exactly, lateness included. */
+/** Replay: the log decides. The recorded times come back exactly, lateness and work included. */
 export class ReplayPacer implements Pacer {
   lateNs = duration(0);
   missedTicks = 0;
-  readonly workNs = duration(0);
+  workNs = duration(0);
   readonly #nowNs: Float64Array;
   readonly #lateNs: Float64Array;
   readonly #missed: Float64Array;
+  readonly #workNs: Float64Array;
   #cursor = 0;
 
-  constructor(recordedNs: Float64Array, lateNs: Float64Array, missedTicks: Float64Array) {
+  /** Ticks of lockstep worked in no time. */
+  constructor(
+    recordedNs: Float64Array,
+    lateNs: Float64Array,
+    missedTicks: Float64Array,
+    workNs: Float64Array = new Float64Array(recordedNs.length),
+  ) {
     assert(recordedNs.length === lateNs.length, "one lateness per recorded tick");
     assert(recordedNs.length === missedTicks.length, "one count of missed beats per recorded tick");
+    assert(recordedNs.length === workNs.length, "one time of work per recorded tick");
+    this.#workNs = workNs;
     this.#nowNs = recordedNs;
     this.#lateNs = lateNs;
     this.#missed = missedTicks;
@@ -137,6 +146,7 @@ export class ReplayPacer implements Pacer {
     if (this.#cursor === this.#nowNs.length) return STOPPED;
     this.lateNs = duration(this.#lateNs[this.#cursor]!);
     this.missedTicks = this.#missed[this.#cursor]!;
+    this.workNs = duration(this.#workNs[this.#cursor]!);
     const nowNs = instant(this.#nowNs[this.#cursor]!);
     this.#cursor += 1;
     return nowNs;

@@ -6,13 +6,13 @@
 
 import type { SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile } from "../contracts/profile.ts";
-import type { ChunkView } from "../contracts/action.ts";
+import type { ActionSchema, ChunkView } from "../contracts/action.ts";
 import type { StateView } from "../contracts/state.ts";
 import { instant, NS_PER_S } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import type { ChunkWriter, PolicyContext } from "./context.ts";
 
-/** Where every joint should be at a moment of session time, rad. */
+/** Where every joint should be at a moment of session time, rad, or in the plan's own space. */
 export interface Plan {
   sampleInto(out: Float64Array, atNs: number): void;
 }
@@ -22,7 +22,7 @@ export interface Plan {
 const LEAD_SLACK = 1.1;
 // Share of the start mismatch at which a plan gives up a robot that was held back, before the gate
 // refuses its chunks.
-const DEPARTURE_SHARE = 0.5;
+export const DEPARTURE_SHARE = 0.5;
 
 export class PlanWriter {
   readonly #writer: ChunkWriter;
@@ -32,9 +32,9 @@ export class PlanWriter {
   readonly #row: Float64Array;
   #gridNs = -1;
 
-  constructor(context: PolicyContext) {
+  constructor(context: PolicyContext, schema: ActionSchema = context.jointPositions) {
     const { joints, policy } = context.robot;
-    this.#writer = context.writer(context.jointPositions);
+    this.#writer = context.writer(schema);
     this.#dtNs = policy.dtNs;
     this.#row = new Float64Array(joints.length);
     this.#commandReachRad = Float64Array.from(joints, (joint) => LEAD_SLACK * leadReachRad(joint));

@@ -16,6 +16,7 @@ import { silent } from "./silent.ts";
 import { SinePolicy } from "./sine.ts";
 import { SlowPolicy } from "./slow.ts";
 import { StandPolicy, takesVelocities } from "./stand.ts";
+import { SwingPolicy } from "./swing.ts";
 import { TrajectoryPolicy } from "./trajectory.ts";
 
 export type PolicyEntry = {
@@ -28,6 +29,10 @@ export type PolicyEntry = {
 /** Three cadences of a policy at 20 Hz: a gap at the start, none later. */
 const SLOW_NS = milliseconds(150);
 
+/** In the robot's own command space, as `hold` is. */
+const sine = (context: PolicyContext): Policy =>
+  takesVelocities(context) ? new SwingPolicy(context) : new SinePolicy(context);
+
 export const policies: readonly PolicyEntry[] = [
   {
     name: "hold",
@@ -38,7 +43,7 @@ export const policies: readonly PolicyEntry[] = [
   {
     name: "sine",
     description: "swing every joint a little around its start",
-    create: (context) => new SinePolicy(context),
+    create: sine,
   },
   {
     name: "document-sine",
@@ -63,22 +68,22 @@ export const policies: readonly PolicyEntry[] = [
   {
     name: "slow",
     description: "misbehaving: every decision takes effect 150 ms late",
-    create: (context) => new SlowPolicy(new SinePolicy(context), SLOW_NS),
+    create: (context) => new SlowPolicy(sine(context), SLOW_NS),
   },
   {
     name: "silent",
     description: "misbehaving: stops deciding after two seconds",
-    create: (context) => silent(new SinePolicy(context)),
+    create: (context) => silent(sine(context)),
   },
   {
     name: "liar",
     description: "misbehaving: wrong epoch, order, schema and horizon in turn",
-    create: (context) => liar(new SinePolicy(context)),
+    create: (context) => liar(sine(context)),
   },
   {
     name: "nan",
     description: "misbehaving: decisions with values that are not numbers",
-    create: (context) => notANumber(new SinePolicy(context)),
+    create: (context) => notANumber(sine(context)),
   },
   {
     name: "jumpy",

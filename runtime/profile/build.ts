@@ -8,6 +8,7 @@ import type {
   CameraProfile,
   JointProfile,
   LandProfile,
+  PowerOff,
   RateLimits,
   RobotProfile,
   SimProfile,
@@ -47,6 +48,7 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     controlHz,
     periodNs: duration(NS_PER_S / controlHz),
     powerCut: choice(tree, "/power_cut", ["safe", "falls"]),
+    ...(tree.has("/power_off") ? { powerOff: buildPowerOff(tree) } : {}),
     safeActions: {
       degraded: choice(tree, "/safe_actions/degraded", ["hold", "brake"]),
       stop: choice(tree, "/safe_actions/stop", SAFE_ACTIONS),
@@ -75,6 +77,10 @@ export function buildRobot(tree: Tree, modelXml: string, modelPath: string): Rob
     supervisor: buildSupervisor(tree),
     sim: tree.has("/sim") ? buildSim(tree, modelXml, modelPath) : undefined,
   };
+}
+
+function buildPowerOff(tree: Tree): PowerOff {
+  return { relayNs: ns(tree, "/power_off/relay_ms"), driveNs: ns(tree, "/power_off/drive_ms") };
 }
 
 function buildLand(tree: Tree): LandProfile {

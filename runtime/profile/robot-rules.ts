@@ -24,6 +24,7 @@ export function checkRobot(tree: Tree): void {
   checkWorkspace(tree);
   checkSafeActions(tree, joints);
   checkParking(tree);
+  checkStart(tree);
   checkSources(tree, joints);
   checkTimes(tree);
   checkSim(tree, joints);
@@ -104,6 +105,13 @@ function checkParking(tree: Tree): void {
   }
   if (parks && !tree.has("/park_ms")) tree.report("/park_ms", `this key ${where}`);
   if (!parks && tree.has("/park_ms")) tree.report("/park_ms", `this key only ${where}`);
+}
+
+/** Running from the first tick believes one reading, and waits for nobody. */
+function checkStart(tree: Tree): void {
+  const falls = tree.text("/power_cut") === "falls";
+  if (!falls || tree.text("/supervisor/starts_in") !== "running") return;
+  tree.report("/supervisor/starts_in", "starting, as power_cut is falls");
 }
 
 /** Walls in order, and a tool whose place is known: a wheel's is not. */

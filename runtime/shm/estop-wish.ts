@@ -1,15 +1,17 @@
 // EstopWish: what a person wants of the e-stop, from main to its driver thread. A goodbye is for
-// good; a proof test is a count, so that none is asked twice and none is lost.
+// good; a proof test and a reset are counts, so that none is asked twice and none is lost.
 
 import { assert } from "../contracts/assert.ts";
 
 const LEAVE = 0;
 const PROVE = 1;
-export const ESTOP_WISH_WORD_COUNT = 2;
+const RESET = 2;
+export const ESTOP_WISH_WORD_COUNT = 3;
 
 export class EstopWish {
   readonly #words: Int32Array;
   #proofsTaken = 0;
+  #resetsTaken = 0;
 
   constructor(words: Int32Array) {
     assert(words.length >= ESTOP_WISH_WORD_COUNT, "the wishes have their words");
@@ -35,6 +37,18 @@ export class EstopWish {
     const count = Atomics.load(this.#words, PROVE);
     const isNew = count !== this.#proofsTaken;
     this.#proofsTaken = count;
+    return isNew;
+  }
+  /** Main: a person presses the reset of a board that takes one from the line. */
+  reset(): void {
+    Atomics.add(this.#words, RESET, 1);
+  }
+
+  /** Driver: whether a reset was pressed since the last call. */
+  takeReset(): boolean {
+    const count = Atomics.load(this.#words, RESET);
+    const isNew = count !== this.#resetsTaken;
+    this.#resetsTaken = count;
     return isNew;
   }
 }

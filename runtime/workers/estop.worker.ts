@@ -104,6 +104,7 @@ function publishStatus(): void {
 function runCycle(): void {
   if (wish.isLeaving) link.leave();
   if (wish.takeProof()) link.proveAgain();
+  if (wish.takeReset()) link.pressReset();
   sendBeat();
   readChip();
   link.step(clock.nowNs());

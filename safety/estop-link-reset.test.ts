@@ -1,0 +1,79 @@
+// The reset that a person presses at the host: it goes to a board that says that it is a bench
+// build and waits for one, as an edge that ends, and to no other board and at no other time.
+
+import { expect, test } from "bun:test";
+import { EstopBuild, EstopFlag, EstopMode, EstopOutput } from "../runtime/contracts/estop-codes.ts";
+import { EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
+import { Line } from "./estop-link-bench.ts";
+
+const { Armed, Cutting, Disarmed, Proof, Stopping, Tripped, WaitReset } = EstopMode;
+const SHIPPED = EstopBuild.ChainFitted;
+const BENCH = EstopBuild.ChainFitted | EstopBuild.ResetFromLink;
+
+/** Which of the next answers carry the reset. */
+function resets(line: Line, answerCount: number): boolean[] {
+  return Array.from({ length: answerCount }, () => {
+    line.hear();
+    return (line.flags & EstopFlag.Reset) !== 0;
+  });
+}
+
+const ten = (value: boolean): boolean[] => Array<boolean>(10).fill(value);
+
+test("a bench build that waits hears it in twenty answers, then it is let go of", () => {
+  const line = new Line();
+  line.hear({ build: BENCH, mode: WaitReset });
+  expect(resets(line, 3)).toEqual([false, false, false]); // a person's, never by itself
+  line.link.pressReset();
+  expect(resets(line, 30)).toEqual([...ten(true), ...ten(true), ...ten(false)]);
+  line.link.pressReset();
+  expect(resets(line, 1)).toEqual([true]); // another press is another edge
+});
+
+test("a second press while it is held doesn't hold it longer", () => {
+  const line = new Line();
+  line.hear({ build: BENCH, mode: WaitReset });
+  line.link.pressReset();
+  resets(line, 10);
+  line.link.pressReset();
+  expect(resets(line, 20)).toEqual([...ten(true), ...ten(false)]);
+});
+
+test("a tick that earned nothing carries nothing, and doesn't count", () => {
+  const line = new Line();
+  line.hear({ build: BENCH, mode: WaitReset });
+  line.link.pressReset();
+  line.beat[EstopBeatSlot.answerCount] = 0;
+  for (let tick = 0; tick < 25; tick += 1) expect(line.send()).toEqual([]);
+  line.beat[EstopBeatSlot.answerCount] = 1;
+  expect(resets(line, 21)).toEqual([...ten(true), ...ten(true), false]);
+});
+
+test("it ends with the first status of another mode, and doesn't come back", () => {
+  const line = new Line();
+  line.hear({ build: BENCH, mode: WaitReset });
+  line.link.pressReset();
+  expect(resets(line, 2)).toEqual([true, true]);
+  line.hear({ mode: Armed, outputs: EstopOutput.Both });
+  expect(line.flags).toBe(0);
+  line.hear({ mode: WaitReset, outputs: 0 });
+  expect(resets(line, 2)).toEqual([false, false]);
+});
+
+test.each([0, SHIPPED])("a board of build %d is never asked", (build) => {
+  const line = new Line();
+  line.hear({ build, mode: WaitReset });
+  line.link.pressReset();
+  expect(resets(line, 30)).not.toContain(true);
+});
+
+test.each([Armed, Cutting, Disarmed, Proof, Stopping, Tripped])(
+  "a bench build in mode %d is not asked, and not later either",
+  (mode) => {
+    const line = new Line();
+    line.hear({ build: BENCH, mode });
+    line.link.pressReset();
+    line.hear({ mode: WaitReset });
+    expect(resets(line, 30)).not.toContain(true);
+  },
+);
