@@ -17,6 +17,7 @@ export const fixturePolicies = {
   segfaults: path(new URL("./fixtures/policy-segfaults.ts", import.meta.url)),
   stormsMain: path(new URL("./fixtures/policy-storms-main.ts", import.meta.url)),
   sees: path(new URL("./fixtures/policy-sees.ts", import.meta.url)),
+  colours: path(new URL("./fixtures/policy-colours.ts", import.meta.url)),
   diesAtStart: path(new URL("./fixtures/policy-dies-at-start.ts", import.meta.url)),
   posts: path(new URL("./fixtures/policy-posts.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),

@@ -5,6 +5,7 @@
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { fixturePolicies } from "./fixture-policies.ts";
 import { HostProcess, killHosts } from "./link-rig.ts";
+import { writeSeeTask } from "./picture-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 
 afterEach(killHosts);
@@ -13,26 +14,7 @@ setDefaultTimeout(90_000);
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
-const task = `${scratch.folder}/see.yaml`;
-await Bun.write(
-  task,
-  `kind: task
-schema_version: 1
-name: see
-task_kind: none
-description: Decide on pictures only
-instruction: Look.
-default_policy: hold
-objects: []
-sources: []
-requires: [scene]
-goal_m: [0, 0, 0]
-goal_radius_m: 1
-dwell_ms: 500
-time_limit_ms: 60000
-quality_ratio_min: 0.5
-`,
-);
+const task = await writeSeeTask(scratch.folder);
 
 /** Runs for four seconds with this policy; nothing is asserted about how many decisions came. */
 async function look(policy: string) {

@@ -5,6 +5,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { encodeJpeg } from "../hal/jpeg.ts";
+import { jpegFault } from "../hal/jpeg-check.ts";
 import {
   DT_NS_MAX,
   HORIZON_MAX,
@@ -19,8 +21,10 @@ import {
   OBS_TRANSFORM_VERSION,
 } from "../runtime/contracts/obs-transform.ts";
 import { ACTION_SCHEMA_VERSION } from "../runtime/contracts/schema-versions.ts";
+import { SeededRandom } from "../runtime/contracts/seeded-random.ts";
 import type { RunHandle } from "../runtime/cli/run-handle.ts";
 import {
+  JPEG_COUNT_MAX,
   LOAD_NS_MAX,
   PROTOCOL_VERSION,
   RECEIVE_SIZE_BYTES_MAX,
@@ -92,6 +96,7 @@ test("both sides have the same fingerprints, versions and limits", async () => {
     DT_NS_MAX,
     WIDTH_MAX,
     LOAD_NS_MAX,
+    JPEG_COUNT_MAX,
     ACTION_SCHEMA_VERSION,
     OBS_TRANSFORM_VERSION,
     OBS_SIDE_PX,
@@ -104,6 +109,29 @@ test("both sides have the same fingerprints, versions and limits", async () => {
   expect(source[0]).toContain(`RECEIVE_SIZE_BYTES_MAX = ${SEND_SIZE_BYTES_MAX >> 20} << 20`);
   expect(source[0]).toContain(`SEND_SIZE_BYTES_MAX = ${RECEIVE_SIZE_BYTES_MAX >> 20} << 20`);
   expect(source[1]).toContain(OBS_TRANSFORM_SHA256);
+});
+
+pythonTest("both sides judge a JPEG by the same rules, in the same words", async () => {
+  const good = await encodeJpeg(new Uint8Array(48 * 32 * 3).fill(90), 48, 32, 90);
+  const random = new SeededRandom(1);
+  const at = (bytes: Uint8Array): number => Math.floor(random.next() * bytes.length);
+  const files = Array.from({ length: 400 }, (_, index) => {
+    const broken = index % 4 === 0 ? good.slice(0, at(good)) : good.slice();
+    if (broken.length > 0) broken[at(broken)] = Math.floor(random.next() * 256);
+    return index % 8 === 1 ? Buffer.concat([broken.subarray(0, at(broken)), broken]) : broken;
+  });
+  const path = join(scratch.made("jpegs"), "files.json");
+  await Bun.write(path, JSON.stringify(files.map((bytes) => Buffer.from(bytes).toString("hex"))));
+  const program = `
+import json
+from holdfast_host.jpeg_check import jpeg_fault
+files = json.load(open(${JSON.stringify(path)}))
+print(json.dumps([jpeg_fault(bytes.fromhex(each), 48, 32) for each in files]))`;
+  const { code, output } = await python("-c", program);
+  const faults = files.map((bytes) => jpegFault(bytes, 48, 32));
+  const ours = faults.map((fault) => (fault === undefined ? null : [fault.expected, fault.found]));
+  expect(new Set(ours.map(String)).size).toBeGreaterThan(10);
+  expect({ code, told: JSON.parse(output) as unknown }).toEqual({ code: 0, told: ours });
 });
 
 pythonTest("its own tests pass", async () => {

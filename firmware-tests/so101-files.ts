@@ -3,7 +3,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Anchoring } from "../runtime/contracts/profile.ts";
+import type { Anchoring, PictureEncoding } from "../runtime/contracts/profile.ts";
 
 const PROFILES = join(import.meta.dir, "../profiles");
 
@@ -29,3 +29,7 @@ export const writeSlowRows = (folder: string): string =>
 /** With a word on where chunks lie in time. */
 export const writeAnchored = (folder: string, anchoring: Anchoring): string =>
   write(folder, anchoring, "dt_ms: 20", `dt_ms: 20\n  anchoring: ${anchoring}`);
+
+/** With a word on how its pictures go to a host. */
+export const writePictures = (folder: string, encoding: PictureEncoding): string =>
+  write(folder, encoding, "dt_ms: 20", `dt_ms: 20\n  picture_encoding: ${encoding}`);

@@ -73,6 +73,11 @@ const parts: readonly OptionalPart[] = [
     packages: ["python3-numpy"],
   },
   {
+    name: "policy host in Python: pictures as JPEG",
+    shownBy: [`${PYTHON_PACKAGES}/PIL`],
+    packages: ["python3-pil"],
+  },
+  {
     name: "GR00T bridge: its line",
     shownBy: [`${PYTHON_PACKAGES}/zmq`],
     packages: ["python3-zmq"],

@@ -40,7 +40,7 @@ const NOT_FOR_COVERAGE = [
   ...["estop-fuzz*", "estop-late*", "estop-model*", "kill-matrix*", "scenarios/*"],
   ...["command-line*", "console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
   ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
-  ...["pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
+  ...["jpeg-link*", "pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
   ...["anchoring*", "host-start*", "policy-trouble*", "profile-sweep*", "stood-still*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */

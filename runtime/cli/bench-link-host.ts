@@ -4,11 +4,20 @@
 import { create } from "@bufbuild/protobuf";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { MethodDefinition, ServerDuplexStream } from "@grpc/grpc-js";
+import { decodeJpeg } from "../../hal/jpeg.ts";
 import { jointSchema, schemaFingerprint } from "../contracts/action.ts";
-import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-transform.ts";
+import {
+  OBS_SIDE_PX,
+  OBS_TRANSFORM_SHA256,
+  OBS_TRANSFORM_VERSION,
+} from "../contracts/obs-transform.ts";
 import { duration } from "../contracts/units.ts";
-import { HostStatus_State, PolicyFactsSchema } from "../link/generated/policy_pb.js";
-import type { PolicyFacts } from "../link/generated/policy_pb.js";
+import {
+  HostStatus_State,
+  Image_Encoding,
+  PolicyFactsSchema,
+} from "../link/generated/policy_pb.js";
+import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
 import { GrpcHost } from "../link/grpc-host.ts";
 import type { HostPolicyEvents } from "../link/grpc-host.ts";
 import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
@@ -65,10 +74,17 @@ function instantPolicy(events: HostPolicyEvents) {
   });
   return {
     reset: () => undefined,
-    act: () => events.decided(decision, ""),
+    act: (observation: Observation) => {
+      if (observation.images.every(({ encoding }) => encoding !== Image_Encoding.JPEG)) {
+        events.decided(decision, "");
+      } else void decodeAll(observation).then(() => events.decided(decision, ""));
+    },
     close: () => undefined,
   };
 }
+
+const decodeAll = ({ images }: Observation): Promise<unknown> =>
+  Promise.all(images.map(({ pixels }) => decodeJpeg(pixels, OBS_SIDE_PX, OBS_SIDE_PX)));
 
 function benchFacts(): PolicyFacts {
   const schema = jointSchema("joint_pos", BENCH_JOINTS);

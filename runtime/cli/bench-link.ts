@@ -6,10 +6,14 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { create } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
+import { encodeJpeg } from "../../hal/jpeg.ts";
 import {
+  goldenPicture,
   OBS_SIDE_PX,
+  OBS_SIZE_BYTES,
   OBS_TRANSFORM_SHA256,
   OBS_TRANSFORM_VERSION,
+  ObsTransform,
 } from "../contracts/obs-transform.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { duration, instant } from "../contracts/units.ts";
@@ -22,7 +26,7 @@ import {
 } from "../link/generated/policy_pb.js";
 import type { Observation } from "../link/generated/policy_pb.js";
 import { GrpcEdge } from "../link/grpc-edge.ts";
-import { PROTOCOL_VERSION } from "../link/limits.ts";
+import { JPEG_QUALITY_PERCENT, PROTOCOL_VERSION } from "../link/limits.ts";
 import { sessionOrigin, SystemClock } from "../workers/system-clock.ts";
 import { BENCH_JOINTS, echoMethod } from "./bench-link-host.ts";
 import type { BenchLinkReady } from "./bench-link-host.ts";
@@ -48,6 +52,8 @@ export type LinkFigures = {
   readonly small_rtt_us: Percentiles;
   readonly bare_echo_rtt_us: Percentiles;
   readonly image_rtt_us: Percentiles;
+  /** The same pictures as JPEG, encoded before and decoded after. */
+  readonly jpeg_rtt_us: Percentiles;
   /** Small over bare, at p50. */
   readonly overhead_us_p50: number;
   readonly met: boolean;
@@ -83,12 +89,17 @@ async function measure(port: number, echoPort: number): Promise<LinkFigures> {
   const echo = openEcho(echoPort);
   const small = observation(0);
   const image = observation(IMAGES);
+  const jpeg = observation(IMAGES);
   const asks = {
     small: () => link.ask(small),
     bare: () => echo.ask(),
     image: () => link.ask(image),
+    jpeg: async () => {
+      await encodeAll(jpeg);
+      await link.ask(jpeg);
+    },
   };
-  const times: Record<keyof typeof asks, number[]> = { small: [], bare: [], image: [] };
+  const times: Record<keyof typeof asks, number[]> = { small: [], bare: [], image: [], jpeg: [] };
   const rounds = async (ask: Ask, into: number[] | undefined, count: number): Promise<void> => {
     for (let index = 0; index < count; index += 1) {
       const fromNs = clock.nowNs();
@@ -102,15 +113,18 @@ async function measure(port: number, echoPort: number): Promise<LinkFigures> {
     await rounds(asks.bare, times.bare, SMALL_COUNT);
     await rounds(asks.small, times.small, SMALL_COUNT);
     await rounds(asks.image, times.image, IMAGE_COUNT);
+    await rounds(asks.jpeg, times.jpeg, IMAGE_COUNT);
   }
   link.close();
   echo.close();
-  const [smallUs, bareUs, imageUs] = [times.small, times.bare, times.image].map(percentiles);
+  const all = [times.small, times.bare, times.image, times.jpeg];
+  const [smallUs, bareUs, imageUs, jpegUs] = all.map(percentiles);
   const overhead = smallUs!.p50 - bareUs!.p50;
   return {
     small_rtt_us: smallUs!,
     bare_echo_rtt_us: bareUs!,
     image_rtt_us: imageUs!,
+    jpeg_rtt_us: jpegUs!,
     overhead_us_p50: overhead,
     met: overhead <= SMALL_US_MAX && imageUs!.p50 <= IMAGE_US_MAX,
   };
@@ -175,6 +189,19 @@ function openEcho(port: number) {
   };
 }
 
+/** No picture packs worse. */
+const noise = new Uint8Array(OBS_SIZE_BYTES);
+new ObsTransform(97, 61, "rgb").transformInto(noise, goldenPicture());
+
+async function encodeAll({ images }: Observation): Promise<void> {
+  const encode = () => encodeJpeg(noise, OBS_SIDE_PX, OBS_SIDE_PX, JPEG_QUALITY_PERCENT);
+  const jpegs = await Promise.all(images.map(encode));
+  for (const [index, image] of images.entries()) {
+    image.encoding = Image_Encoding.JPEG;
+    image.pixels = jpegs[index]!;
+  }
+}
+
 /** 16 numbers: seven positions, seven commands, and two of a field. */
 function observation(imageCount: number): Observation {
   const joints = BENCH_JOINTS.map((_, index) => index / 10);
@@ -184,7 +211,7 @@ function observation(imageCount: number): Observation {
       widthPx: OBS_SIDE_PX,
       heightPx: OBS_SIDE_PX,
       encoding: Image_Encoding.RGB8,
-      pixels: new Uint8Array(OBS_SIDE_PX * OBS_SIDE_PX * 3).fill(90),
+      pixels: noise,
     }),
   );
   return create(ObservationSchema, {
@@ -214,6 +241,7 @@ export function formatLink(figures: LinkFigures): string {
     row("bare grpc-js stream, same bytes", figures.bare_echo_rtt_us),
     row("16 numbers → 50 × 7 chunk", figures.small_rtt_us),
     row("two pictures, 301 KB → chunk", figures.image_rtt_us),
+    row("the same as JPEG, there and back", figures.jpeg_rtt_us),
     `  ${over}; goals: ${goals}: ${figures.met ? "met" : "missed"}`,
   ].join("\n");
 }

@@ -34,6 +34,7 @@ test("bench link asks another process, beside a bare stream of as many bytes", a
     figures.small_rtt_us,
     figures.bare_echo_rtt_us,
     figures.image_rtt_us,
+    figures.jpeg_rtt_us,
   ]) {
     expect(p50).toBeGreaterThan(0);
     expect(p99).toBeGreaterThanOrEqual(p50);
@@ -51,7 +52,13 @@ test("a missed goal reads as missed", () => {
   expect(formatGate({ ...gate, met: true })).toContain("goal at most 2 µs: met");
 
   const us = { p50: 400, p99: 900 };
-  const link = { small_rtt_us: us, bare_echo_rtt_us: us, image_rtt_us: us, overhead_us_p50: 301 };
+  const link = {
+    small_rtt_us: us,
+    bare_echo_rtt_us: us,
+    image_rtt_us: us,
+    jpeg_rtt_us: us,
+    overhead_us_p50: 301,
+  };
   expect(formatLink({ ...link, met: false })).toContain("301 µs; goals: at most 300 µs over it");
   expect(formatLink({ ...link, met: false })).toEndWith("missed");
   expect(formatLink({ ...link, met: true })).toEndWith("met");

@@ -2,6 +2,9 @@
 // and what it makes of a good one.
 
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseOpenpiAddress } from "../link/openpi-address.ts";
 import { runOptions } from "./run-command.ts";
 import { UsageError } from "./usage.ts";
@@ -54,6 +57,32 @@ test("the task waits for the pictures that the server is shown, for that policy 
   const other = runOptions(PROFILE, { policy: "sine" }).plan;
   expect(other.openpi).toBeUndefined();
   expect(other.task.requires).toEqual([]);
+});
+
+test("a robot that sends JPEG is refused where the server is shown pictures", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hf-openpi-"));
+  const profiles = join(import.meta.dir, "../../profiles");
+  const robot = await Bun.file(join(profiles, "so101.yaml")).text();
+  await Bun.write(
+    join(folder, "so101.yaml"),
+    robot
+      .replace("models/so101.xml", join(profiles, "models/so101.xml"))
+      .replace("blend_ms: 0", "blend_ms: 0\n  picture_encoding: jpeg"),
+  );
+  const deployment = await Bun.file(join(profiles, `deployments/${PROFILE}.yaml`)).text();
+  const named = (text: string): string => text.replace("robot: so101", "robot: ./so101.yaml");
+  const path = join(folder, "mine.yaml");
+  await Bun.write(path, named(deployment));
+  const asked = { policy: "openpi://localhost" };
+  const line = robot.split("\n").findIndex((text) => text.includes("blend_ms: 0")) + 2;
+  expect(() => runOptions(path, asked)).toThrow(
+    `${folder}/so101.yaml:${line}:21: policy.picture_encoding: ` +
+      'expected rgb8 for an openpi server, which is sent pixels, found "jpeg"',
+  );
+  await Bun.write(path, named(deployment.replace(/ {4}pictures:\n(?: {6}- .*\n)+/, "")));
+  expect(runOptions(path, asked).plan.openpi?.pictures).toEqual([]);
+  expect(runOptions(path, { policy: "sine" }).plan.robot.policy.pictureEncoding).toBe("jpeg");
+  rmSync(folder, { recursive: true });
 });
 
 test("pictures take real time: lockstep is refused at the option, before anything loads", () => {

@@ -5,12 +5,13 @@ import type { DeploymentProfile, TaskProfile } from "../contracts/profile.ts";
 import { isOpenpi, parseOpenpiAddress, tunnelHint } from "../link/openpi-address.ts";
 import { builtinFiles } from "../profile/builtin.ts";
 import type { RunPlan } from "../workers/plan.ts";
+import { fieldError } from "../profile/load.ts";
 import { quoted, UsageError } from "./usage.ts";
 
-/** Throws UsageError. */
+/** Throws UsageError and ProfileError. */
 export function openpiPlan(
   policy: string,
-  { openpi, name }: DeploymentProfile,
+  { openpi, name, robot }: DeploymentProfile,
   task: TaskProfile,
 ): Pick<RunPlan, "task" | "openpi"> {
   if (!isOpenpi(policy)) return { task };
@@ -22,6 +23,10 @@ export function openpiPlan(
     throw new UsageError("PROFILE", expected, `${name}, which has none`);
   }
   const shown = openpi.pictures.map(({ source }) => source);
+  if (shown.length > 0 && robot.policy.pictureEncoding === "jpeg") {
+    const expected = "rgb8 for an openpi server, which is sent pixels";
+    throw fieldError(robot, "/policy/picture_encoding", expected);
+  }
   return { openpi, task: { ...task, requires: [...new Set([...task.requires, ...shown])] } };
 }
 

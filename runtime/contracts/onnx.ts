@@ -60,6 +60,8 @@ export type OnnxMapping = {
   readonly path: string;
   /** Every joint of the robot, in the order that the model was trained with. */
   readonly joints: readonly string[];
+  /** True when its pictures may have been JPEG on their way. */
+  readonly acceptsJpeg: boolean;
   readonly inputs: readonly OnnxInput[];
   readonly output: OnnxOutput;
 };

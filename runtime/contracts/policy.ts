@@ -42,6 +42,8 @@ export interface Policy {
   readonly schema: ActionSchema;
   /** Rows of a chunk and their step; absent where they are the profile's. */
   readonly plan?: { readonly horizon: number; readonly dtNs: Duration };
+  /** True when JPEG's losses do it no harm: then a robot may send its pictures so to a host. */
+  readonly acceptsJpeg?: boolean;
   /** True when it can choose among the hypotheses of a multi-hypothesis state. */
   readonly selectsMode: boolean;
   /** An episode begins: forget everything, number decisions with this allocator. */

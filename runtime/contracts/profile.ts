@@ -15,6 +15,8 @@ export type StartMismatchRule = "refuse" | "ramp";
 export type RowInterpolation = "linear" | "hold";
 /** Where row 0 lies in time: at the stamp of the state it answers, or at its arrival. */
 export type Anchoring = "observation" | "arrival";
+/** How a picture crosses the policy link; the words are those of its messages. */
+export type PictureEncoding = "rgb8" | "jpeg";
 export type SafeActionKind = "hold" | "brake" | "zero_torque" | "sit" | "land" | "return_home";
 
 /** Motion limits of one joint, used with the stated sign. */
@@ -164,6 +166,8 @@ export type RobotProfile = {
     readonly interpolation: RowInterpolation;
     /** Cross-fade at a seam between chunks. Zero: none. */
     readonly blendNs: Duration;
+    /** To a policy on a gRPC host; one in this program sees the pixels. Absent: rgb8. */
+    readonly pictureEncoding?: PictureEncoding;
     /** Rows are means over overlapping chunks, one so much older weighing 1/e. Absent: none. */
     readonly ensembleNs?: Duration;
   };

@@ -13,7 +13,7 @@ import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { STATE_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
 import { StateSlot } from "../contracts/state.ts";
 import type { StateLayout, StateView } from "../contracts/state.ts";
-import type { Instant } from "../contracts/units.ts";
+import type { Duration, Instant } from "../contracts/units.ts";
 import {
   FieldSchema,
   FieldValueSchema,
@@ -55,7 +55,7 @@ export function helloOf(facts: EdgeFacts, linkSession: bigint): Hello {
       const isImage = dtype === "uint8";
       return create(FieldSchema, {
         name,
-        dtype: isImage ? "rgb8" : "float32",
+        dtype: isImage ? (robot.policy.pictureEncoding ?? "rgb8") : "float32",
         shape: isImage ? [OBS_SIDE_PX, OBS_SIDE_PX, 3] : [...shape],
         unit: isImage ? "" : unit,
         frame,
@@ -71,7 +71,9 @@ export function helloOf(facts: EdgeFacts, linkSession: bigint): Hello {
   });
 }
 
-/** A state as it is sent at `nowNs`. Null when a picture that it names is gone. */
+/**
+ * A state as it is sent at `nowNs`, its pictures as pixels. Null when one that it names is gone.
+ */
 export function observationOf(
   state: StateView,
   epoch: number,
@@ -90,7 +92,7 @@ export function observationOf(
         widthPx: OBS_SIDE_PX,
         heightPx: OBS_SIDE_PX,
         encoding: Image_Encoding.RGB8,
-        pixels,
+        pixels: pixels.slice(),
         ageNs: age(field.stampNs, nowNs),
       }),
     );
@@ -114,6 +116,22 @@ export function observationOf(
     taskText: state.task,
     ageNs: age(state.stampNs, nowNs),
   });
+}
+
+/** Makes it one that is sent so much later, with these bytes for its pictures. */
+export function turnToJpeg(
+  observation: Observation,
+  jpegs: readonly Uint8Array[],
+  laterNs: Duration,
+): void {
+  const later = BigInt(Math.round(laterNs));
+  observation.ageNs += later;
+  for (const field of observation.fields) field.ageNs += later;
+  for (const [index, image] of observation.images.entries()) {
+    image.encoding = Image_Encoding.JPEG;
+    image.pixels = jpegs[index]!;
+    image.ageNs += later;
+  }
 }
 
 const age = (stampNs: Instant, nowNs: Instant): bigint =>

@@ -3,6 +3,7 @@
 // is the link's to mend.
 
 import type { ChannelCredentials } from "@grpc/grpc-js";
+import { assert } from "../contracts/assert.ts";
 import type { PictureReader } from "../contracts/policy.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import type { Instant } from "../contracts/units.ts";
@@ -16,6 +17,7 @@ import { HostWait } from "./host-wait.ts";
 import type { WaitEnd } from "./host-wait.ts";
 import { HOST_LOAD_NS_MAX } from "./limits.ts";
 import { RemotePolicy } from "./remote-policy.ts";
+import type { EncodePicture } from "./remote-policy.ts";
 import type { TlsTrouble } from "./tls-trouble.ts";
 
 /** How often timers are served. */
@@ -28,6 +30,8 @@ export type RemoteOptions = {
   readonly facts: EdgeFacts;
   readonly nowNs: () => Instant;
   readonly pictures: PictureReader | undefined;
+  /** Where the robot's profile sends JPEG, and only there. */
+  readonly encodePicture?: EncodePicture;
   readonly waitsForEver: boolean;
   readonly seed: number;
   readonly note: (text: string) => void;
@@ -37,7 +41,9 @@ export type RemoteOptions = {
 
 /** Throws PolicyError when the host refuses, or is not there. */
 export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePolicy> {
-  const { target, facts, nowNs } = options;
+  const { target, facts, nowNs, encodePicture } = options;
+  const isJpeg = facts.robot.policy.pictureEncoding === "jpeg";
+  assert(isJpeg === (encodePicture !== undefined), "what the hello says is what is sent");
   const link = new EdgeLink({
     makeHello: (session) => helloOf(facts, session),
     random: new SeededRandom(options.seed),
@@ -64,7 +70,11 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     throw error;
   }
   const { waitsForEver, pictures } = options;
-  policy = new RemotePolicy(link.facts!, { link, pump, hangUp, nowNs, pictures, waitsForEver });
+  const parts = { link, pump, hangUp, nowNs, pictures, waitsForEver };
+  policy = new RemotePolicy(link.facts!, {
+    ...parts,
+    ...(encodePicture !== undefined && { encodePicture }),
+  });
   return policy;
 }
 

@@ -91,6 +91,32 @@ describe("the edge", () => {
   });
 });
 
+describe("a robot that sends JPEG", () => {
+  const edge = (dtype: string) =>
+    hello(1n, { fields: [{ name: "scene", dtype, shape: [224, 224, 3] }] });
+  const remedy =
+    "in the robot's profile set policy.picture_encoding to rgb8, " +
+    "or let the policy say that it accepts JPEG";
+
+  test("and a policy that does not accept it refuse each other, with what mends it", () => {
+    expect(refusalText(refusalOfHello(edge("jpeg"), facts())!)).toBe(
+      `fields.scene.dtype: expected rgb8, found jpeg: ${remedy}`,
+    );
+    expect(refusalText(refusalOfWelcome(edge("jpeg"), welcome())!)).toBe(
+      `policy.accepts_jpeg: expected true, as scene goes as JPEG, found false: ${remedy}`,
+    );
+  });
+
+  test("goes with a policy that accepts it; one that accepts it takes pixels too", () => {
+    for (const dtype of ["jpeg", "rgb8"]) {
+      expect(refusalOfHello(edge(dtype), facts({ acceptsJpeg: true }))).toBeUndefined();
+      expect(refusalOfWelcome(edge(dtype), welcome({ acceptsJpeg: true }))).toBeUndefined();
+    }
+    expect(refusalOfHello(edge("rgb8"), facts())).toBeUndefined();
+    expect(refusalOfWelcome(edge("rgb8"), welcome())).toBeUndefined();
+  });
+});
+
 describe("the host", () => {
   test("takes a hello that fits", () => {
     expect(refusalOfHello(hello(1n), facts())).toBeUndefined();

@@ -5,14 +5,21 @@ import { create } from "@bufbuild/protobuf";
 import { DT_NS_MAX, HORIZON_MAX, schemaFingerprint, WIDTH_MAX } from "../contracts/action.ts";
 import type { ActionSchema, ActionSpace } from "../contracts/action.ts";
 import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-transform.ts";
+import type { PictureEncoding } from "../contracts/profile.ts";
 import { RefusalSchema } from "./generated/policy_pb.js";
-import type { Hello, PolicyFacts, Refusal, Welcome } from "./generated/policy_pb.js";
+import type { Field, Hello, PolicyFacts, Refusal, Welcome } from "./generated/policy_pb.js";
 import { PROTOCOL_VERSION } from "./limits.ts";
 
 type Check = readonly [field: string, expected: string, found: string, remedy: string];
 
 const SAME_VERSION = "install the same version of Holdfast on both machines";
 const spaces: readonly ActionSpace[] = ["joint_pos", "joint_vel", "joint_delta", "ee_pose_delta"];
+/** What a field of the hello says of a picture that comes as JPEG. */
+const JPEG_DTYPE: PictureEncoding = "jpeg";
+const RAW_DTYPE: PictureEncoding = "rgb8";
+const OTHER_PICTURES =
+  "in the robot's profile set policy.picture_encoding to rgb8, " +
+  "or let the policy say that it accepts JPEG";
 const TOOL_COLUMNS = ["tx", "ty", "tz", "rx", "ry", "rz"];
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -36,6 +43,7 @@ export function refusalOfWelcome(
   }
   const fields = hello.fields.map((field) => field.name);
   const missing = policy.requiredFields.find((name) => !fields.includes(name));
+  const jpeg = refusedPicture(hello, policy);
   const fingerprint = String(schemaFingerprint(schema));
   const wanted = hex(hello.manifestSha256);
   return first([
@@ -60,6 +68,12 @@ export function refusalOfWelcome(
       list(fields),
       missing ?? list(fields),
       "run a task that brings this field, or another policy",
+    ],
+    [
+      "policy.accepts_jpeg",
+      jpeg === undefined ? "" : `true, as ${jpeg.name} goes as JPEG`,
+      jpeg === undefined ? "" : "false",
+      OTHER_PICTURES,
     ],
     ...transformChecks(policy.obsTransformVersion, hex(policy.obsTransformSha256)),
     [
@@ -91,6 +105,7 @@ export function refusalOfHello(hello: Hello, facts: PolicyFacts): Refusal | unde
   const schema = schemaOf(facts);
   const fields = hello.fields.map((field) => field.name);
   const missing = facts.requiredFields.find((name) => !fields.includes(name));
+  const jpeg = refusedPicture(hello, facts);
   const wanted = hex(hello.manifestSha256);
   return first([
     ["protocol_version", String(PROTOCOL_VERSION), String(hello.protocolVersion), SAME_VERSION],
@@ -104,12 +119,23 @@ export function refusalOfHello(hello: Hello, facts: PolicyFacts): Refusal | unde
       "run a task that brings this field, or another policy",
     ],
     [
+      `fields.${jpeg?.name}.dtype`,
+      jpeg === undefined ? "" : RAW_DTYPE,
+      jpeg === undefined ? "" : JPEG_DTYPE,
+      OTHER_PICTURES,
+    ],
+    [
       "manifest_sha256",
       wanted,
       wanted === "" ? "" : hex(facts.manifestSha256),
       "start the host with the artifact that the robot's deployment names",
     ],
   ]);
+}
+
+/** A picture that comes as JPEG, to a policy that does not accept it. */
+function refusedPicture(hello: Hello, facts: PolicyFacts): Field | undefined {
+  return facts.acceptsJpeg ? undefined : hello.fields.find(({ dtype }) => dtype === JPEG_DTYPE);
 }
 
 /** The action schema of a policy's facts, or undefined when it is none of ours. */

@@ -1,15 +1,16 @@
 // An observation as a state, on the host: what a policy reads there is what it would read on the
 // robot, on the host's own clock. Fields that the host's layout does not know are left out; pixels
-// stay in the message and are read through `HostPictures`.
+// are read through `HostPictures`, which has decoded what came as JPEG before anybody acts.
 
-import { OBS_SIZE_BYTES } from "../contracts/obs-transform.ts";
+import { OBS_SIDE_PX, OBS_SIZE_BYTES } from "../contracts/obs-transform.ts";
 import type { PictureReader } from "../contracts/policy.ts";
 import { StateSlot } from "../contracts/state.ts";
 import type { FieldView, StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { Image_Encoding } from "./generated/policy_pb.js";
-import type { Observation } from "./generated/policy_pb.js";
+import type { Image, Observation } from "./generated/policy_pb.js";
+import { JPEG_COUNT_MAX } from "./limits.ts";
 
 /** On the host age counts nothing twice: the edge judged it, and judges again what comes back. */
 const VALIDITY_NS = duration(10e9);
@@ -64,14 +65,63 @@ function writeField(field: FieldView, observation: Observation, nowNs: Instant):
   field.values.set(told.values);
 }
 
+/** Pixels of a JPEG that came from elsewhere: of this square, or it rejects and says why not. */
+export type DecodePicture = (jpeg: Uint8Array) => Promise<Uint8Array>;
+
+/** The pixels of an observation's pictures, by name. */
+type Pixels = ReadonlyMap<string, Uint8Array>;
+
 /** The pictures of the observation that is being decided on. */
 export class HostPictures implements PictureReader {
-  observation: Observation | undefined;
+  shown: Pixels = new Map();
 
   transformed(field: FieldView): Uint8Array | null {
-    const { name } = field.spec;
-    const image = this.observation?.images.find((candidate) => candidate.name === name);
-    if (image?.encoding !== Image_Encoding.RGB8) return null;
-    return image.pixels.length === OBS_SIZE_BYTES ? image.pixels : null;
+    return this.shown.get(field.spec.name) ?? null;
   }
+}
+
+/**
+ * Without `decode`, for a policy that does not accept JPEG, what comes so is no picture. Rejects
+ * with PictureError.
+ */
+export async function readPictures(
+  { images }: Observation,
+  decode: DecodePicture | undefined,
+): Promise<Pixels> {
+  const shown = new Map<string, Uint8Array>();
+  const jpegCount = images.filter(({ encoding }) => encoding === Image_Encoding.JPEG).length;
+  if (jpegCount > JPEG_COUNT_MAX) {
+    throw new PictureError(
+      `the pictures: expected at most ${JPEG_COUNT_MAX} as JPEG, found ${jpegCount}`,
+    );
+  }
+  for (const image of images) {
+    const pixels = await pixelsOf(image, decode);
+    if (pixels?.length === OBS_SIZE_BYTES) shown.set(image.name, pixels);
+  }
+  return shown;
+}
+
+async function pixelsOf(
+  { name, encoding, pixels, widthPx, heightPx }: Image,
+  decode: DecodePicture | undefined,
+): Promise<Uint8Array | undefined> {
+  if (encoding === Image_Encoding.RGB8) return pixels;
+  if (encoding !== Image_Encoding.JPEG || decode === undefined) return undefined;
+  if (widthPx !== OBS_SIDE_PX || heightPx !== OBS_SIDE_PX) {
+    const found = `${widthPx} x ${heightPx}`;
+    const expected = `${OBS_SIDE_PX} x ${OBS_SIDE_PX}`;
+    throw new PictureError(`the picture ${name}: expected ${expected}, found ${found}`);
+  }
+  try {
+    return await decode(pixels);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PictureError(`the picture ${name}: ${why}`, { cause });
+  }
+}
+
+/** A picture that a robot should not have sent. */
+export class PictureError extends Error {
+  override readonly name = "PictureError";
 }

@@ -15,13 +15,16 @@ import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { ChunkCheck } from "./chunk-check.ts";
 import type { Asked } from "./chunk-check.ts";
-import { observationOf } from "./edge-messages.ts";
+import { observationOf, turnToJpeg } from "./edge-messages.ts";
 import type { EdgeLink, LinkAnswer, LinkPhase } from "./edge-link.ts";
-import type { PolicyFacts } from "./generated/policy_pb.js";
+import type { Observation, PolicyFacts } from "./generated/policy_pb.js";
 import { schemaOf } from "./handshake.ts";
 
 /** Answers that a latency is judged by. */
 const JUDGED_COUNT = 4;
+
+/** Makes a JPEG of an ObsTransform's square, not in this turn. It keeps no hold on the pixels. */
+export type EncodePicture = (rgb: Uint8Array) => Promise<Uint8Array>;
 
 const NOTHING_DECIDED = "the host's policy decides nothing";
 
@@ -34,8 +37,21 @@ export type RemoteParts = {
   /** The link's clock: in streaming that of the states too. */
   readonly nowNs: () => Instant;
   readonly pictures: PictureReader | undefined;
+  /** Absent where pictures go as they are. */
+  readonly encodePicture?: EncodePicture;
   /** In lockstep no time passes until the answer comes, so none is too late. */
   readonly waitsForEver: boolean;
+};
+
+/** What will be asked, as it stood at the act. */
+type Question = {
+  readonly observation: Observation;
+  readonly stateStampNs: Instant;
+  /** On the clock of the states. */
+  readonly actNs: Instant;
+  /** The same moment on the link's clock, and when the answer is too late. */
+  readonly askNs: Instant;
+  readonly endNs: Instant;
 };
 
 type Pending = {
@@ -120,16 +136,50 @@ export class RemotePolicy implements Policy {
     if (link.phase !== "ready" || link.isBusy) return null;
     const leftNs = this.#parts.waitsForEver ? Infinity : this.#windowNs - (nowNs - state.stampNs);
     if (leftNs <= 0) return this.#nothing("the state is older than the host's rows are long");
-    const sentNs = this.#parts.nowNs();
+    const askNs = this.#parts.nowNs();
     const observation = observationOf(state, allocator.epoch, nowNs, pictures);
     if (observation === null) return this.#nothing("a picture was overwritten before it was sent");
     this.#firstActNs ??= nowNs;
     observation.sinceResetNs = BigInt(Math.round(nowNs - this.#firstActNs));
-    this.#addBuffered(observation, nowNs);
-    const asked = { epoch: allocator.epoch, seq: allocator.next(), stampNs: state.stampNs };
-    const id = link.request(observation, sentNs, instant(sentNs + leftNs));
+    const endNs = instant(askNs + leftNs);
+    const question = { observation, stateStampNs: state.stampNs, actNs: nowNs, askNs, endNs };
+    const { encodePicture } = this.#parts;
+    const isRaw = encodePicture === undefined || observation.images.length === 0;
+    return isRaw ? this.#ask(question, allocator, 0) : this.#askWithJpeg(question, encodePicture);
+  }
+
+  /**
+   * Encodes, then asks. Whatever ended meanwhile (the epoch, the session, the time for an answer)
+   * has ended this act: what was seen before it is not sent after it.
+   */
+  async #askWithJpeg(question: Question, encodePicture: EncodePicture): Promise<ChunkView | null> {
+    const { link, waitsForEver, nowNs } = this.#parts;
+    const { observation, askNs, endNs } = question;
+    const { session } = link;
+    const allocator = this.#allocator!;
+    const jpegs = await Promise.all(observation.images.map(({ pixels }) => encodePicture(pixels)));
+    if (this.#allocator !== allocator) return null;
+    const isSame = link.phase === "ready" && link.session === session;
+    if (!isSame) return this.#nothing("the connection was lost as a picture was encoded");
+    // In lockstep no time has passed.
+    const laterNs = duration(waitsForEver ? 0 : nowNs() - askNs);
+    if (askNs + laterNs >= endNs) return this.#nothing("encoding a picture took too long");
+    turnToJpeg(observation, jpegs, laterNs);
+    return this.#ask(question, allocator, laterNs);
+  }
+
+  /** Sends it, so much later than the act. */
+  #ask(
+    { observation, stateStampNs, actNs, askNs, endNs }: Question,
+    allocator: SequenceAllocator,
+    laterNs: number,
+  ): Promise<ChunkView | null> {
+    const { link } = this.#parts;
+    this.#addBuffered(observation, instant(actNs + laterNs));
+    const asked = { epoch: allocator.epoch, seq: allocator.next(), stampNs: stateStampNs };
+    const id = link.request(observation, instant(askNs + laterNs), endNs);
     assert(id !== undefined, "a ready link that is not busy asks");
-    const stampNs = instant(sentNs - (nowNs - state.stampNs));
+    const stampNs = instant(askNs - (actNs - stateStampNs));
     const answer = new Promise<ChunkView | null>((settle) => {
       this.#pending = { observationId: id, asked, stampNs, settle };
     });

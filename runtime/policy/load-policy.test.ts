@@ -104,6 +104,11 @@ const refused: readonly [string, string, string][] = [
     GOOD.replace("selectsMode:", "mode:"),
     "selectsMode, true or false",
   ],
+  [
+    "says of JPEG neither true nor false",
+    GOOD.replace("selectsMode:", 'acceptsJpeg: "yes", selectsMode:'),
+    "acceptsJpeg, true or false, or without it",
+  ],
   ["has no reset", GOOD.replace("reset(", "restart("), "reset(epoch, allocator)"],
   ["has no act", GOOD.replace("act(state)", "decide(state)"), "act(state, nowNs)"],
 ];

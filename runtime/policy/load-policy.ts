@@ -56,6 +56,8 @@ function missingPart(value: unknown): string | undefined {
   if (typeof part("selectsMode") !== "boolean") return "selectsMode, true or false";
   if (typeof part("reset") !== "function") return "reset(epoch, allocator)";
   if (typeof part("act") !== "function") return "act(state, nowNs)";
+  const isFlag = ["boolean", "undefined"].includes(typeof part("acceptsJpeg"));
+  if (!isFlag) return "acceptsJpeg, true or false, or without it";
   const schema = part("schema");
   if (typeof schema !== "object" || schema === null) return "a schema";
   const { space, columns } = schema as { space?: unknown; columns?: unknown };

@@ -236,6 +236,17 @@ test.each([
   },
 );
 
+test("JPEG is accepted by a model that says so, and by one that sees nothing", async () => {
+  const layout = testContext(robot, { ...see, sources: [scene as never] }).layout;
+  const own = policyContext(robot, see, layout, { transformed: () => null });
+  const yaml = pictureYaml("[1, 3, 224, 224]", "x/255");
+  const accepts = async (model: AuthoredModel, text: string) =>
+    (await openOnnx(await written(model, text), own)).acceptsJpeg;
+  expect(await accepts(picture("chw"), yaml)).toBe(false);
+  expect(await accepts(picture("chw"), `${yaml}accepts_jpeg: true\n`)).toBe(true);
+  expect(await accepts(NUDGE, YAML)).toBe(true);
+});
+
 test("while a picture is overwritten it decides nothing", async () => {
   const layout = testContext(robot, { ...see, sources: [scene as never] }).layout;
   const own = policyContext(robot, see, layout, { transformed: () => null });

@@ -23,6 +23,7 @@ export class OnnxPolicy implements Policy {
   readonly name: string;
   readonly schema: ActionSchema;
   readonly selectsMode = false;
+  readonly acceptsJpeg: boolean;
   readonly plan: { readonly horizon: number; readonly dtNs: OnnxMapping["output"]["dtNs"] };
   readonly #mapping: OnnxMapping;
   readonly #model: Runs;
@@ -39,6 +40,9 @@ export class OnnxPolicy implements Policy {
     const { output, joints, name } = mapping;
     this.name = name;
     this.schema = onnxSchema(mapping, context.robot);
+    // A model that sees nothing is harmed by nothing.
+    const looks = mapping.inputs.some(({ content }) => content.kind === "picture");
+    this.acceptsJpeg = mapping.acceptsJpeg || !looks;
     this.plan = { horizon: output.horizon, dtNs: output.dtNs };
     this.#mapping = mapping;
     this.#model = model;

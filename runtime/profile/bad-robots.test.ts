@@ -204,6 +204,8 @@ const badRows: readonly BadRow[] = [
    "policy.ensemble_ms: expected anchoring: observation, so that rows have a time, found 123"],
   ["anchoring: arrival, interpolation: linear", "interpolation: linear, ensemble_ms: 124", "124",
    "policy.ensemble_ms: expected anchoring: observation, so that rows have a time, found 124"],
+  ["blend_ms: 0", "blend_ms: 0, picture_encoding: lossy", "lossy",
+   'policy.picture_encoding: expected one of rgb8, jpeg, found "lossy"'],
   ["blend_ms: 0", "blend_ms: 0, ensemble_ms: -7", "-7",
    "policy.ensemble_ms: expected a number above 0, found -7"],
   ["miss_window_ticks: 199", "miss_window_ticks: 10", "10\n  coast",

@@ -146,6 +146,7 @@ function buildSource(tree: Tree, at: string): SourceProfile {
 
 function buildPolicy(tree: Tree): RobotProfile["policy"] {
   const anchoring = "/policy/anchoring";
+  const encoding = "/policy/picture_encoding";
   return {
     hz: tree.number("/policy/hz"),
     horizon: tree.number("/policy/horizon"),
@@ -155,6 +156,7 @@ function buildPolicy(tree: Tree): RobotProfile["policy"] {
       : {}),
     interpolation: choice(tree, "/policy/interpolation", ["linear", "hold"]),
     blendNs: ns(tree, "/policy/blend_ms"),
+    ...(tree.has(encoding) ? { pictureEncoding: choice(tree, encoding, ["rgb8", "jpeg"]) } : {}),
     ...(tree.has("/policy/ensemble_ms") ? { ensembleNs: ns(tree, "/policy/ensemble_ms") } : {}),
   };
 }

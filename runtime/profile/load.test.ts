@@ -321,3 +321,13 @@ test("loadProfile says what a file is, and a file of another kind is refused", (
     },
   ]);
 });
+
+test("a robot says how its pictures go to a host; without a word they go as pixels", () => {
+  const encodingOf = (more: string) => {
+    const text = GOOD.replace("blend_ms: 0 }", `blend_ms: 0${more} }`);
+    return loadRobot("robots/two.yaml", read(text)).policy.pictureEncoding;
+  };
+  expect(encodingOf("")).toBeUndefined();
+  expect(encodingOf(", picture_encoding: rgb8")).toBe("rgb8");
+  expect(encodingOf(", picture_encoding: jpeg")).toBe("jpeg");
+});

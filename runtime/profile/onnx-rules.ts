@@ -30,6 +30,10 @@ export function checkOnnx(tree: Tree): void {
     }
   }
   for (const input of tree.each("/inputs")) checkInput(tree, input);
+  const sources = tree.each("/inputs").flatMap((input) => tree.texts(`${input}/from`));
+  if (tree.has("/accepts_jpeg") && !sources.some((source) => source.startsWith("image:"))) {
+    tree.report("/accepts_jpeg", "nothing here: no input is an image");
+  }
   checkOutput(tree);
 }
 
@@ -109,6 +113,7 @@ export function buildOnnx(tree: Tree): OnnxMapping {
     description: tree.text("/description"),
     path: tree.file,
     joints: tree.texts("/joints"),
+    acceptsJpeg: tree.flag("/accepts_jpeg"),
     inputs: tree.each("/inputs").map((at) => inputAt(tree, at)),
     output: {
       name: tree.text(`${OUTPUT}/name`),

@@ -26,6 +26,7 @@ output:
   space: joint_pos
   dt_ms: 50
   std: [1, 2]
+accepts_jpeg: true
 `;
 
 const read = (text: string) => (path: string) => (path === "./m.yaml" ? text : undefined);
@@ -38,6 +39,7 @@ test("a mapping arrives whole", () => {
     description: "Two inputs and a plan.",
     path: "./m.yaml",
     joints: ["a", "b"],
+    acceptsJpeg: true,
     inputs: [
       {
         name: "state",
@@ -149,6 +151,11 @@ const mistakes: readonly [from: string, to: string, words: string][] = [
   ],
   ["dt_ms: 50", "dt_ms: 1001", "20:10: output.dt_ms: expected at most 1000, found 1001"],
   ["dt_ms: 50", "dt_ms: 0", "20:10: output.dt_ms: expected a number above 0, found 0"],
+  [
+    "accepts_jpeg: true",
+    "accepts_jpeg: often",
+    '22:15: accepts_jpeg: expected true or false, found "often"',
+  ],
   ["dt_ms: 50", "dt_ms: 0.0000001", "20:10: output.dt_ms: expected a whole number of nanoseconds"],
 ];
 
@@ -161,4 +168,14 @@ test.each(mistakes)("%s as %s is refused at its place", (from, to, words) => {
     message = (error as Error).message;
   }
   expect(message).toContain(`./m.yaml:${words}`);
+});
+
+test("a model accepts JPEG only where it says so, and only if it looks at pictures", () => {
+  const blind = GOOD.replace(/ {2}- name: image\n(?: {4}.*\n)+/, "");
+  const load = (text: string) => loadOnnxMapping("./m.yaml", read(text));
+  expect(load(GOOD.replace("accepts_jpeg: true\n", "")).acceptsJpeg).toBe(false);
+  expect(load(blind.replace("accepts_jpeg: true\n", "")).acceptsJpeg).toBe(false);
+  expect(() => load(blind)).toThrow(
+    "./m.yaml:17:15: accepts_jpeg: expected nothing here: no input is an image, found true",
+  );
 });

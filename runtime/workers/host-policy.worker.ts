@@ -4,9 +4,14 @@
 
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { create } from "@bufbuild/protobuf";
+import { decodeJpeg } from "../../hal/jpeg.ts";
 import { ANCHOR_BY_PROFILE, ChunkView, schemaFingerprint } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
-import { OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION } from "../contracts/obs-transform.ts";
+import {
+  OBS_SIDE_PX,
+  OBS_TRANSFORM_SHA256,
+  OBS_TRANSFORM_VERSION,
+} from "../contracts/obs-transform.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateView } from "../contracts/state.ts";
@@ -14,11 +19,11 @@ import { duration, instant } from "../contracts/units.ts";
 import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
 import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_pb.js";
 import type { Decision } from "../link/host-session.ts";
-import { HostPictures, writeState } from "../link/host-state.ts";
+import { HostPictures, PictureError, readPictures, writeState } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
-import { errorText } from "../policy/error-text.ts";
+import { boundedText, errorText } from "../policy/error-text.ts";
 import { loadPolicy } from "../policy/load-policy.ts";
-import { isOnnxPath } from "../policy/policy-kind.ts";
+import { isOnnxPath, policyKind } from "../policy/policy-kind.ts";
 import { openOnnx } from "./onnx-file.ts";
 import { layoutOf } from "./plan.ts";
 import { sessionOrigin, SystemClock } from "./system-clock.ts";
@@ -56,7 +61,14 @@ const pictures = new HostPictures();
 const context = policyContext(robot, task, layout, pictures);
 const policy = await (isOnnxPath(name) ? openOnnx : loadPolicy)(name, context);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
+// What ships looks at no picture, so none can harm it.
+const acceptsJpeg = policy.acceptsJpeg === true || policyKind(name) === "shipped";
+const decode = (jpeg: Uint8Array): Promise<Uint8Array> =>
+  decodeJpeg(jpeg, OBS_SIDE_PX, OBS_SIDE_PX);
 let tick = 0;
+let resetCount = 0;
+/** Pictures are read one observation after the other, or answers would overtake each other. */
+let reading: Promise<unknown> = Promise.resolve();
 
 const tell = (message: FromHostPolicy): void => port.postMessage(message);
 
@@ -78,19 +90,24 @@ function factsOf(): PolicyFacts {
     requiredFields: [...task.requires],
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
-    acceptsJpeg: false,
+    acceptsJpeg,
     latencyNsP99: BigInt(promiseNs),
   });
 }
 
 async function decide(observation: Observation): Promise<Decision | null> {
   const startedNs = clock.nowNs();
+  const resetCountBefore = resetCount;
+  const read = () => readPictures(observation, acceptsJpeg ? decode : undefined);
+  const shown = reading.then(read, read);
+  reading = shown;
+  pictures.shown = await shown;
+  if (resetCount !== resetCountBefore) return null; // what it has forgotten it is not shown
   // The run's own time: in lockstep the wall clock means nothing.
   const nowNs = instant(EPOCH_NS + Number(observation.sinceResetNs));
   tick += 1;
   const wrong = writeState(state, observation, tick, nowNs);
   if (wrong !== undefined) throw new Error(`an observation of another robot: ${wrong}`);
-  pictures.observation = observation;
   const chunk = await policy.act(state, nowNs);
   if (chunk === null) return null;
   if (!(chunk instanceof ChunkView)) throw new Error("act answered no chunk");
@@ -123,14 +140,19 @@ async function answer(observation: Observation): Promise<void> {
   try {
     decision = await decide(observation);
   } catch (error) {
-    trouble = `act threw: ${errorText(error)}`;
+    const isPicture = error instanceof PictureError;
+    trouble = isPicture ? boundedText(error.message) : `act threw: ${errorText(error)}`;
   }
   tell({ kind: "decided", decision, trouble });
 }
 
 port.on("message", (message: ToHostPolicy) => {
-  if (message.kind === "act") void answer(message.observation);
-  else policy.reset(message.epoch, new SequenceAllocator(message.epoch));
+  if (message.kind === "act") {
+    void answer(message.observation);
+    return;
+  }
+  resetCount += 1;
+  policy.reset(message.epoch, new SequenceAllocator(message.epoch));
 });
 tell({ kind: "made", facts: factsOf() });
 await warmUp();

@@ -3,8 +3,10 @@
 // start, not the run.
 
 import { credentials } from "@grpc/grpc-js";
+import { encodeJpeg } from "../../hal/jpeg.ts";
 import packageFacts from "../../package.json" with { type: "json" };
 import { assert } from "../contracts/assert.ts";
+import { OBS_SIDE_PX } from "../contracts/obs-transform.ts";
 import type { PictureReader, Policy } from "../contracts/policy.ts";
 import type { StateLayout } from "../contracts/state.ts";
 import { duration } from "../contracts/units.ts";
@@ -13,6 +15,7 @@ import type { LinkAddress } from "../link/address.ts";
 import { openRemotePolicy } from "../link/grpc-remote.ts";
 import type { RemoteOptions } from "../link/grpc-remote.ts";
 import { probeTls } from "../link/grpc-tls-probe.ts";
+import { JPEG_QUALITY_PERCENT } from "../link/limits.ts";
 import { needPairedHost } from "../link/pair-rules.ts";
 import { PairStore } from "../link/pair-store.ts";
 import { HOST_TLS_NAME } from "../link/tls-certificates.ts";
@@ -56,11 +59,15 @@ export async function openRemote(url: string, surroundings: RemoteSurroundings):
     },
     nowNs: () => clock.nowNs(),
     pictures,
+    ...(robot.policy.pictureEncoding === "jpeg" && { encodePicture }),
     waitsForEver: isLockstep,
     seed,
     note,
   });
 }
+
+const encodePicture = (rgb: Uint8Array): Promise<Uint8Array> =>
+  encodeJpeg(rgb, OBS_SIDE_PX, OBS_SIDE_PX, JPEG_QUALITY_PERCENT);
 
 type Trust = Pick<RemoteOptions, "credentials" | "tlsName" | "explain">;
 

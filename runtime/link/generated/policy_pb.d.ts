@@ -256,7 +256,7 @@ export declare type Field = Message<"holdfast.policy.v1.Field"> & {
   name: string;
 
   /**
-   * "float32" for numbers; "rgb8" for a picture.
+   * "float32" for numbers; "rgb8" for a picture, or "jpeg" for one that crosses in that form.
    *
    * @generated from field: string dtype = 2;
    */
@@ -376,7 +376,8 @@ export declare type PolicyFacts = Message<"holdfast.policy.v1.PolicyFacts"> & {
   obsTransformSha256: Uint8Array;
 
   /**
-   * False for an artifact that was trained without JPEG's losses.
+   * False for an artifact that was trained without JPEG's losses. It and an edge that sends JPEG
+   * refuse each other.
    *
    * @generated from field: bool accepts_jpeg = 9;
    */
@@ -652,6 +653,8 @@ export enum Image_Encoding {
   RGB8 = 1,
 
   /**
+   * Of the same square: baseline, one scan, no larger than the raw pixels.
+   *
    * @generated from enum value: ENCODING_JPEG = 2;
    */
   JPEG = 2,

@@ -18,6 +18,7 @@ from typing import NoReturn, Optional
 import grpc
 import numpy as np
 
+from .facts import missing_for_jpeg
 from .import_watch import ImportWatch
 from .limits import LOOK_S, PROTOCOL_VERSION
 from .load import load_policy
@@ -108,6 +109,9 @@ def _serve(values: argparse.Namespace) -> int:
     notes = Notes(lambda text: print(text, file=sys.stderr, flush=True))
     with ImportWatch(values.policy, notes.note):
         policy = load_policy(values.policy)
+    missing = missing_for_jpeg(policy)
+    if missing is not None:
+        notes.note(missing)
     plan = PolicyPlan(policy, warm_up_count, promise_ns)
     server = HostServer(plan, _versions(), notes, trust.admits)
     try:

@@ -7,6 +7,7 @@ from typing import Optional
 
 from .generated import policy_pb2 as pb
 from .limits import DT_NS_MAX, HORIZON_MAX
+from .pictures import HAS_PILLOW, INSTALL_PILLOW
 from .policy import Policy
 from .schema import (
     JOINT_SPACES,
@@ -43,6 +44,12 @@ def wrong_attribute(policy: type[Policy]) -> Optional[tuple[str, str, str]]:
             dt_s,
         ),
         (_are_names(policy.requires), "requires", 'names, such as ("cube_pose",)', policy.requires),
+        (
+            isinstance(policy.accepts_jpeg, bool),
+            "accepts_jpeg",
+            "True or False",
+            policy.accepts_jpeg,
+        ),
         (policy.frame in TOOL_FRAMES, "frame", " or ".join(TOOL_FRAMES), policy.frame),
         (
             _are_names(policy.extra_joints),
@@ -68,6 +75,19 @@ def schema_of(policy: type[Policy], joint_names: Sequence[str]) -> ActionSchema:
     return tool_schema(policy.frame, policy.extra_joints)
 
 
+def takes_jpeg(policy: type[Policy]) -> bool:
+    """It says so, and this machine can decode it."""
+    return policy.accepts_jpeg and HAS_PILLOW
+
+
+def missing_for_jpeg(policy: type[Policy]) -> Optional[str]:
+    """One line for a person, where a class says more than this machine can do."""
+    if not policy.accepts_jpeg or takes_jpeg(policy):
+        return None
+    why = "accepts JPEG, which needs Pillow: until then a robot that sends it is refused"
+    return f"{policy.__name__} {why} ({INSTALL_PILLOW})"
+
+
 def facts_of(policy: type[Policy], joint_names: Sequence[str], promise_ns: int) -> pb.PolicyFacts:
     """The facts of a checked class, over this robot's joints."""
     schema = schema_of(policy, joint_names)
@@ -87,6 +107,6 @@ def facts_of(policy: type[Policy], joint_names: Sequence[str], promise_ns: int) 
         required_fields=policy.requires,
         obs_transform_version=OBS_TRANSFORM_VERSION,
         obs_transform_sha256=OBS_TRANSFORM_SHA256,
-        accepts_jpeg=False,
+        accepts_jpeg=takes_jpeg(policy),
         latency_ns_p99=promise_ns,
     )

@@ -12,8 +12,16 @@ from .schema import OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION, TOOL_COLUMNS, T
 # Field, expected, found, remedy: all is well where expected and found are equal.
 Check = tuple[str, str, str, str]
 
+# What a field of the hello says of a picture.
+RAW_DTYPE = "rgb8"
+JPEG_DTYPE = "jpeg"
+
 SAME_VERSION = "install the same version of Holdfast on both machines"
 OTHER_TASK = "run a task that brings this field, or another policy"
+OTHER_PICTURES = (
+    "in the robot's profile set policy.picture_encoding to rgb8, "
+    "or let the policy say that it accepts JPEG"
+)
 NO_ARTIFACT = "a policy of this host has no artifact: leave it out of the robot's deployment"
 OTHER_ROBOT = "run the policy with the robot that it was made for"
 
@@ -40,6 +48,7 @@ def refusal_of_hello(hello: pb.Hello, facts: pb.PolicyFacts) -> Optional[pb.Refu
         ("joint_names", "at least one", joints, ""),
         _columns(hello, facts),
         ("fields", missing or "", "" if missing is None else _list(fields), OTHER_TASK),
+        _pictures(hello, facts),
         (
             "manifest_sha256",
             hello.manifest_sha256.hex(),
@@ -64,6 +73,15 @@ def _columns(hello: pb.Hello, facts: pb.PolicyFacts) -> Check:
         extra = columns[len(TOOL_COLUMNS) :]
         expected = [*TOOL_COLUMNS, *(name for name in hello.joint_names if name in extra)]
     return field, _list(expected), _list(columns), OTHER_ROBOT
+
+
+def _pictures(hello: pb.Hello, facts: pb.PolicyFacts) -> Check:
+    """What a robot's pictures have lost is nothing that a policy meets unasked."""
+    sent = (field.name for field in hello.fields if field.dtype == JPEG_DTYPE)
+    name = None if facts.accepts_jpeg else next(sent, None)
+    if name is None:
+        return "fields", "", "", ""
+    return f"fields.{name}.dtype", RAW_DTYPE, JPEG_DTYPE, OTHER_PICTURES
 
 
 def _list(texts: Sequence[str]) -> str:

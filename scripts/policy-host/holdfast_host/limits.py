@@ -12,6 +12,9 @@ WIDTH_MAX = 16
 RECEIVE_SIZE_BYTES_MAX = 8 << 20
 SEND_SIZE_BYTES_MAX = 1 << 20
 
+# Pictures of one observation that are JPEG: each costs a millisecond and 150 KB here.
+JPEG_COUNT_MAX = 16
+
 # Robots at once; those that only ask what runs here are few.
 STREAM_COUNT_MAX = 64
 DESCRIBE_COUNT_MAX = 4

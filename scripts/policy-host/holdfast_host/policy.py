@@ -81,6 +81,9 @@ class Policy:
     dt_s: float = 0.02
     # Names of fields and images that it cannot do without: a robot without them is refused.
     requires: tuple[str, ...] = ()
+    # True when JPEG's losses do it no harm: a robot whose profile says so sends its pictures in that
+    # form. Needs Pillow.
+    accepts_jpeg: bool = False
     # Of ee_pose_delta only: "base" or "tool", and joints that follow the six columns of the pose.
     frame: str = "base"
     extra_joints: tuple[str, ...] = ()

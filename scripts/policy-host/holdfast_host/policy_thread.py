@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Callable, Optional, Protocol
 
 from .answer import BadAnswer, rows_of
-from .facts import schema_of
+from .facts import schema_of, takes_jpeg
 from .generated import policy_pb2 as pb
 from .limits import LOAD_NS_MAX, TELL_NS
 from .notes import Notes, error_text
+from .pictures import StrangePicture
 from .policy import Policy, Robot
 from .reading import StrangeObservation, observation_of, warm_up_message
 from .session import Decision
@@ -166,8 +167,11 @@ class PolicyThread:
             return None, ""  # a reset overtook it
         started_ns = time.monotonic_ns()
         try:
-            rows = rows_of(policy.act(observation_of(message, self.robot)), self._shape)
+            seen = observation_of(message, self.robot, takes_jpeg(self._plan.policy))
+            rows = rows_of(policy.act(seen), self._shape)
         except BadAnswer as error:
+            text = str(error)
+        except StrangePicture as error:
             text = str(error)
         except StrangeObservation as error:
             text = f"an observation of another robot: {error}"

@@ -1,6 +1,6 @@
 """An observation's message as what a policy reads. What does not fit the robot is refused whole;
 a field of another size than the hello said, or a picture that is not as the transform made it, is
-left out, so that a policy never reads one for the other."""
+left out, so that a policy never reads one for the other. A JPEG that is none is refused by name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Optional
 import numpy as np
 
 from .generated import policy_pb2 as pb
+from .pictures import SHAPE as PICTURE_SHAPE
+from .pictures import arrays_of
 from .policy import Named, Observation, Robot
 from .schema import OBS_SIDE_PX
-
-PICTURE_SHAPE = (OBS_SIDE_PX, OBS_SIDE_PX, 3)
 
 
 class StrangeObservation(Exception):
@@ -31,8 +31,8 @@ def robot_of(hello: pb.Hello) -> Robot:
     )
 
 
-def observation_of(message: pb.Observation, robot: Robot) -> Observation:
-    """Raises StrangeObservation."""
+def observation_of(message: pb.Observation, robot: Robot, takes_jpeg: bool = False) -> Observation:
+    """Raises StrangeObservation and StrangePicture."""
     position_rad = _joints("position_rad", message.position_rad, robot)
     command_rad = _joints("command_rad", message.command_rad, robot)
     if position_rad is None or command_rad is None:
@@ -48,7 +48,7 @@ def observation_of(message: pb.Observation, robot: Robot) -> Observation:
         effort_nm=_joints("effort_nm", message.effort_nm, robot),
         command_rad=command_rad,
         fields=_fields(message, robot),
-        images=_images(message),
+        images=arrays_of(message.images, takes_jpeg),
         task=message.task_text,
         epoch=message.epoch,
         since_reset_s=message.since_reset_ns / 1e9,
@@ -91,13 +91,3 @@ def _fields(message: pb.Observation, robot: Robot) -> Named[np.ndarray]:
         if shape is not None and int(np.prod(shape)) == len(field.values):
             fields[field.name] = np.array(field.values, dtype=np.float64).reshape(shape)
     return fields
-
-
-def _images(message: pb.Observation) -> Named[np.ndarray]:
-    images: Named[np.ndarray] = Named()
-    for image in message.images:
-        is_raw = image.encoding == pb.Image.ENCODING_RGB8
-        if is_raw and len(image.pixels) == int(np.prod(PICTURE_SHAPE)):
-            pixels = np.frombuffer(image.pixels, dtype=np.uint8)
-            images[image.name] = pixels.reshape(PICTURE_SHAPE).copy()
-    return images

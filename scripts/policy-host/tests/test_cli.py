@@ -25,6 +25,7 @@ class Long(Right): horizon = 65
 class Fast(Right): dt_s = 0
 class Strange(Right): space = "joint_torque"
 class Lone(Right): requires = "cube_pose"
+class Often(Right): accepts_jpeg = "often"
 other = 3
 """
 module_of("cli_policies", MODULE)
@@ -42,7 +43,7 @@ def told(*given: str) -> str:
 class CliTest(unittest.TestCase):
     def test_each_bad_option_is_told_with_expected_and_found(self) -> None:
         right = ("--policy", "cli_policies:Right")
-        there = "Fast, Lone, Long, NoAct, Right, Strange"
+        there = "Fast, Lone, Long, NoAct, Often, Right, Strange"
         module = 'a module in this folder or on PYTHONPATH, without .py, found "no_such"'
         cases = [
             ((), "the command line: expected options as in --help, found the following"),
@@ -71,6 +72,10 @@ class CliTest(unittest.TestCase):
             (
                 ("--policy", "cli_policies:Lone"),
                 'Lone.requires: expected names, such as ("cube_pose",)',
+            ),
+            (
+                ("--policy", "cli_policies:Often"),
+                "Often.accepts_jpeg: expected True or False, found 'often'",
             ),
             (
                 (*right, "--listen", "nowhere:99999"),

@@ -2,7 +2,9 @@
 
 import unittest
 
-from holdfast_host.facts import facts_of
+from unittest import mock
+
+from holdfast_host.facts import facts_of, missing_for_jpeg
 from holdfast_host.generated import policy_pb2 as pb
 from holdfast_host.policy import Observation, Policy
 from holdfast_host.schema import OBS_TRANSFORM_SHA256, OBS_TRANSFORM_VERSION, tool_schema
@@ -54,3 +56,19 @@ class FactsTest(unittest.TestCase):
             latency_ns_p99=80_000_000,
         )
         self.assertEqual(facts_of(Reach, JOINTS, promise_ns=80_000_000), expected)
+
+    def test_jpeg_is_accepted_where_the_class_says_so_and_pillow_is_there(self) -> None:
+        class Lossy(Plain):
+            accepts_jpeg = True
+
+        told = []
+        for has_pillow in (True, False):
+            with mock.patch("holdfast_host.facts.HAS_PILLOW", has_pillow):
+                for policy in (Plain, Lossy):
+                    accepts = facts_of(policy, JOINTS, promise_ns=0).accepts_jpeg
+                    told.append((accepts, missing_for_jpeg(policy)))
+        line = (
+            "Lossy accepts JPEG, which needs Pillow: until then a robot that sends it is refused "
+            "(sudo apt-get install python3-pil, or: pip install pillow)"
+        )
+        self.assertEqual(told, [(False, None), (True, None), (False, None), (False, line)])

@@ -97,6 +97,10 @@ class SessionTest(unittest.TestCase):
                 "policy.action_schema.columns|elbow, shoulder|shoulder, elbow",
             ),
             ({"fields": []}, "fields|front|none"),
+            (
+                {"fields": [pb.Field(name="front", dtype="jpeg", shape=[224, 224, 3])]},
+                "fields.front.dtype|rgb8|jpeg",
+            ),
             ({"manifest_sha256": b"\xab"}, "manifest_sha256|ab|"),
         ]
         facts = pb.PolicyFacts()
@@ -108,6 +112,16 @@ class SessionTest(unittest.TestCase):
                 session.received(edge(hello=hello(**changes)), 0)
                 self.assertIsNotNone(session.welcome(facts))
                 self.assertEqual(refusals(session), [text])
+
+    def test_a_policy_that_accepts_jpeg_takes_both(self) -> None:
+        facts = pb.PolicyFacts()
+        facts.CopyFrom(FACTS)
+        facts.accepts_jpeg = True
+        for dtype in ("jpeg", "rgb8"):
+            session = HostSession({})
+            fields = [pb.Field(name="front", dtype=dtype, shape=[224, 224, 3])]
+            session.received(edge(hello=hello(fields=fields)), 0)
+            self.assertIsNone(session.welcome(facts))
 
     def test_more_columns_than_a_robot_takes_are_refused(self) -> None:
         names = [f"joint{index}" for index in range(17)]
