@@ -4,25 +4,36 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { HostProcess, killHosts } from "./link-rig.ts";
-import { ProgramRun, runToEnd, Scratch } from "./process.ts";
+import { fixturePolicies } from "./fixture-policies.ts";
+import { ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
 
 afterEach(killHosts);
 
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
-/** The path of a policy whose every act does this. */
-async function policyOf(name: string, act: string): Promise<string> {
+/** The path of a policy whose every act does this, with further parts of its own. */
+async function policyOf(name: string, act: string, parts = "reset() {},"): Promise<string> {
   const path = join(scratch.made("policies"), `${name}.ts`);
   await Bun.write(
     path,
-    `export const createPolicy = (context) => ({
-      name: "mine",
-      schema: context.writer(context.jointPositions).schema,
-      selectsMode: false,
-      reset() {},
-      act() { ${act} },
-    });`,
+    `export function createPolicy(context) {
+      const writer = context.writer(context.jointPositions);
+      let allocator;
+      const decide = (state) => {
+        const values = writer.begin(state, allocator);
+        const { horizon, width } = writer;
+        for (let row = 0; row < horizon; row += 1) values.set(state.command, row * width);
+        return writer.chunk;
+      };
+      return {
+        name: "mine",
+        schema: writer.schema,
+        selectsMode: false,
+        ${parts}
+        act(state) { ${act} },
+      };
+    }`,
   );
   return path;
 }
@@ -69,3 +80,73 @@ test("one that throws on a host is quoted where the robot is", async () => {
   ]);
   expect(status).toStartWith(WAITS + why);
 }, 60_000);
+
+const KEEPS = "reset(_epoch, given) { allocator = given; },";
+const LOCKSTEP = ["run", "so101", "--time", "lockstep", "--task", "none", "--duration", "1"];
+
+test("one whose words about itself cannot be read decides on, here, and each is told", async () => {
+  const broken = `get statusText() { throw new Error("no display"); },
+    get trouble() { return 7; },
+    get isSlow() { throw new Error("no clock"); },
+    receipt: () => Promise.reject(new Error("no log")),`;
+  const policy = await policyOf("broken", "return decide(state);", `${KEEPS} ${broken}`);
+  for (const time of ["lockstep", "streaming"]) {
+    const args = ["run", "--json", "--time", time, "--task", "none", "--port", "28460"];
+    const ended = await runToEnd([...args, "--duration", "2", "--policy", policy], { scratch });
+    const report = reportOf(ended);
+    expect([ended.code, report.failure]).toEqual([0, null]);
+    expect(report.evidence["accepted"]).toBeGreaterThan(10);
+    const told = ended.stdout + ended.stderr + report.warnings.join("\n");
+    expect(told).toMatch(
+      /threw: (statusText: no display|trouble: expected|isSlow|receipt: no log)/,
+    );
+  }
+});
+
+test.each<[string, string, string, string]>([
+  [
+    "a reset that throws",
+    "return decide(state);",
+    'reset() { throw new Error("no model"); },',
+    "reset threw: no model (",
+  ],
+  [
+    "a reset that promises and fails",
+    "return decide(state);",
+    'async reset() { throw new Error("no model"); },',
+    "reset threw: no model (",
+  ],
+  [
+    "rows of no number",
+    "const chunk = decide(state); chunk.record[4] = NaN; return chunk;",
+    KEEPS,
+    "dtNs NaN",
+  ],
+  [
+    "half a row",
+    "const chunk = decide(state); chunk.record[5] = 1.5; return chunk;",
+    KEEPS,
+    "horizon 1.5",
+  ],
+  ["something else", "return { rows: [] };", KEEPS, "act answered neither a chunk, nor null"],
+])("on a host, %s is told where the robot is, and the host serves on", async (...row) => {
+  const [name, act, parts, words] = row;
+  const policy = await policyOf(name.replaceAll(" ", "-"), act, parts);
+  const host = await HostProcess.start(["--policy", policy]);
+  const url = `grpc://127.0.0.1:${host.port}`;
+  for (let robot = 0; robot < 2; robot += 1) {
+    const ended = await runToEnd([...LOCKSTEP, "--policy", url], { scratch });
+    const told = ended.stdout + ended.stderr;
+    expect(told).toContain(`policy ${url}: the host's policy decides nothing: `);
+    expect(told).toContain(words);
+  }
+  expect(host.child.exitCode).toBeNull();
+});
+
+test("on a host, one that posts nonsense to its thread's port changes nothing", async () => {
+  const host = await HostProcess.start(["--policy", fixturePolicies.posts]);
+  const url = `grpc://127.0.0.1:${host.port}`;
+  const ended = await runToEnd([...LOCKSTEP, "--json", "--policy", url], { scratch });
+  expect(reportOf(ended).evidence["accepted"]).toBeGreaterThan(15);
+  expect(host.child.exitCode).toBeNull();
+});

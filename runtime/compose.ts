@@ -7,6 +7,7 @@ import { CpuWake } from "../hal/cpu-wake.ts";
 import { lockMemory } from "../hal/ffi/scheduling.ts";
 import type { Grant } from "../hal/ffi/scheduling.ts";
 import type { OperatorCue } from "./contracts/mode.ts";
+import { LOAD_NS_MAX } from "./link/limits.ts";
 import { createArena } from "./shm/arena.ts";
 import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
@@ -225,7 +226,9 @@ export function spawnHostPolicy(
   const url = new URL("./workers/host-policy.worker.ts", import.meta.url);
   const worker = new Worker(url, { workerData: plan, name: "hf-host-policy" });
   let failure = "its thread ended";
-  worker.on("message", onMessage);
+  worker.on("message", (message: unknown) => {
+    if (isFromHostPolicy(message)) onMessage(message);
+  });
   worker.on("error", (error: Error) => {
     failure = error.message;
   });
@@ -236,13 +239,22 @@ export function spawnHostPolicy(
   };
 }
 
-/** Loads a policy's file in a thread, once, without a robot. Throws ThreadStartError. */
+/** A policy shares its thread's port and may post anything: only messages of ours count. */
+function isFromHostPolicy(message: unknown): message is FromHostPolicy {
+  if (typeof message !== "object" || message === null || !("kind" in message)) return false;
+  return ["made", "ready", "decided", "threw"].includes(String(message.kind));
+}
+
+/**
+ * Loads a policy's file in a thread, once, without a robot, for as long as a host may take to load
+ * one. Throws ThreadStartError.
+ */
 export async function tryPolicyFile(path: string, note: (text: string) => void): Promise<void> {
   const url = new URL("./workers/policy-check.worker.ts", import.meta.url);
   const workerData: PolicyCheckPlan = path;
   const worker = new Worker(url, { workerData, name: "hf-policy-check" });
   try {
-    await untilReady(worker, "policy", note);
+    await untilReady(worker, "policy", note, LOAD_NS_MAX / 1e6);
   } finally {
     void worker.terminate();
   }

@@ -95,7 +95,7 @@ async function serve(serving: Serving): Promise<void> {
   await ended;
   clearInterval(rechecking);
   metrics?.close();
-  host.close();
+  await host.close();
 }
 
 function listenAddress(text: string): LinkAddress {

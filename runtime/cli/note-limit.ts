@@ -1,12 +1,18 @@
 // Holds back notes that come too often: one a second is shown, the rest are counted, and the count
-// is told with the last of them, with the next one or a second later. A policy that throws at every
-// tick is one line a second, not two hundred; how things stand now is never held back for good.
+// is told with the last of them, with the next one or once it is time. While they keep coming the
+// pause doubles, up to a minute: a policy that throws something new at every tick for hours is a
+// line or two a minute. How things stand now is never held back for good.
 
-const PERIOD_NS = 1e9;
+const PERIOD_NS_MIN = 1e9;
+const PERIOD_NS_MAX = 60e9;
+/** After a silence of so many periods they have stopped coming. */
+const QUIET_PERIODS = 2;
 
 export class NoteLimit {
   readonly #show: (text: string) => void;
+  #periodNs = PERIOD_NS_MIN;
   #nextNs = 0;
+  #lastNs = -Infinity;
   #heldCount = 0;
   #held = "";
 
@@ -16,12 +22,16 @@ export class NoteLimit {
 
   note(text: string, nowNs: number): void {
     this.tell(nowNs);
+    const silentNs = nowNs - this.#lastNs;
+    this.#lastNs = nowNs;
     if (nowNs < this.#nextNs) {
       this.#heldCount += 1;
       this.#held = text;
       return;
     }
-    this.#nextNs = nowNs + PERIOD_NS;
+    const keepsComing = silentNs < QUIET_PERIODS * this.#periodNs;
+    this.#periodNs = keepsComing ? Math.min(2 * this.#periodNs, PERIOD_NS_MAX) : PERIOD_NS_MIN;
+    this.#nextNs = nowNs + this.#periodNs;
     this.#show(text);
   }
 

@@ -128,6 +128,38 @@ test("what an act threw reaches the robot, and the host's terminal once a text a
   expect(host.notes).toEqual(["act threw: a; nothing was sent", "act threw: b; nothing was sent"]);
 });
 
+test("what acts throw anew each time is told ever more rarely, and the last of it once", () => {
+  const host = new Host();
+  const robot = host.robot();
+  host.says({ kind: "made", facts: facts() });
+  host.says({ kind: "ready" });
+  for (let act = 0; act < 200; act += 1) {
+    host.nowS = act / 20;
+    robot.act(observation);
+    host.answers(`act threw: ${act}`);
+  }
+  host.wait(100);
+  expect(host.notes).toEqual([
+    "act threw: 0; nothing was sent",
+    "… 19 more such notes, the last: act threw: 19; nothing was sent",
+    "act threw: 20; nothing was sent",
+    "… 39 more such notes, the last: act threw: 59; nothing was sent",
+    "act threw: 60; nothing was sent",
+    "… 79 more such notes, the last: act threw: 139; nothing was sent",
+    "act threw: 140; nothing was sent",
+    "… 59 more such notes, the last: act threw: 199; nothing was sent",
+  ]);
+});
+
+test("a decision that nobody asked for is no message of the thread's", () => {
+  const host = new Host();
+  const robot = host.robot();
+  host.answers("act threw: a");
+  robot.act(observation);
+  host.answers("act threw: b");
+  expect([host.told, host.notes]).toEqual([["act threw: b"], ["act threw: b; nothing was sent"]]);
+});
+
 test("one that ended while nobody was there is not given to the next robot", () => {
   const host = new Host();
   host.robot().close();

@@ -63,7 +63,7 @@ const NOTHING: HostPolicy = {
 /** Threads whose robot has left. One that comes back finds its policy loaded and warm. */
 export class HostPolicyThreads {
   readonly #idle = new Map<string, PolicyThread>();
-  readonly #loading = new Set<PolicyThread>();
+  readonly #alive = new Set<PolicyThread>();
   readonly #spawn: typeof spawnHostPolicy;
   readonly #nowNs: () => Instant;
   readonly #note: (text: string) => void;
@@ -94,17 +94,20 @@ export class HostPolicyThreads {
     return facts;
   }
 
-  /** Tells a person what takes long to load, and ends what takes too long. Call it every second. */
+  /**
+   * Tells a person what takes long to load and what was held back, and ends what takes too long.
+   * Call it every second.
+   */
   step(): void {
-    for (const thread of this.#loading) {
-      if (!thread.isLoading) this.#loading.delete(thread);
+    for (const thread of this.#alive) {
+      if (thread.isOver) this.#alive.delete(thread);
       else thread.step();
     }
   }
 
   #start(plan: HostPolicyPlan): PolicyThread {
     const thread = new PolicyThread(plan, this.#spawn, this.#nowNs, this.#note);
-    this.#loading.add(thread);
+    this.#alive.add(thread);
     return thread;
   }
 
@@ -150,7 +153,7 @@ class PolicyThread {
   readonly #startedNs: Instant;
   #tellNs: number = TELL_NS;
   #awaited: PromiseWithResolvers<PolicyFacts> | undefined;
-  /** Of its acts, and they may all fail: each text once, one a second. */
+  /** Of its acts, and they may all fail. */
   readonly #troubles: NoteLimit;
   #toldTrouble = "";
 
@@ -172,18 +175,19 @@ class PolicyThread {
     );
   }
 
-  get isLoading(): boolean {
-    return !this.#isReady && !this.isOver;
-  }
-
   /** Its facts, once it is ready. Throws ThreadStartError, and nobody else is told. */
   loaded(): Promise<PolicyFacts> {
     this.#awaited = Promise.withResolvers();
     return this.#awaited.promise;
   }
 
-  /** While it loads: tells that it does, and ends it when it has taken too long. */
   step(): void {
+    this.#troubles.tell(this.#nowNs());
+    if (!this.#isReady) this.#stepLoading();
+  }
+
+  /** Tells that it loads, and ends it when it has taken too long. */
+  #stepLoading(): void {
     const loadingNs = this.#nowNs() - this.#startedNs;
     const isMade = this.#facts !== undefined;
     const what = isMade ? "its first reset and act" : "its module and createPolicy";
@@ -261,6 +265,7 @@ class PolicyThread {
         this.#tellState();
         return;
       case "decided":
+        if (this.#oweCount === 0) return; // nobody asked: not a message of ours
         this.#oweCount -= 1;
         this.#owesSinceNs = this.#nowNs();
         this.#tellTrouble(printable(message.trouble));

@@ -1,11 +1,11 @@
 // Backoff: what both kinds of link do once a session is lost. The pause before the next dial
 // doubles up to its most, drawn a fifth shorter at times, so that many robots do not knock
-// together; and what the other side said of it is made fit for a person's terminal.
+// together.
 
 import type { SeededRandom } from "../contracts/seeded-random.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { BACKOFF_NS_MAX, BACKOFF_NS_MIN, TEXT_CHARACTERS_MAX } from "./limits.ts";
+import { BACKOFF_NS_MAX, BACKOFF_NS_MIN } from "./limits.ts";
 
 export class Backoff {
   readonly #random: SeededRandom;
@@ -32,7 +32,3 @@ export class Backoff {
     this.#pauseNs = BACKOFF_NS_MAX;
   }
 }
-
-/** Text from the other side, short and without what could move a terminal's cursor. */
-export const cut = (text: string): string =>
-  text.replaceAll(/\p{C}/gu, "?").slice(0, TEXT_CHARACTERS_MAX);

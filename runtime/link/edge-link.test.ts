@@ -4,18 +4,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { SeededRandom } from "../contracts/seeded-random.ts";
 import { instant } from "../contracts/units.ts";
-import { EdgeLink } from "./edge-link.ts";
-import { facts, hello, VirtualLink } from "./fixture.ts";
-import {
-  ChunkSchema,
-  HostMessageSchema,
-  HostStatus_State,
-  ObservationSchema,
-} from "./generated/policy_pb.js";
-import type { HostMessage } from "./generated/policy_pb.js";
+import type { EdgeLink } from "./edge-link.ts";
+import { facts, VirtualLink } from "./fixture.ts";
+import { ChunkSchema, HostMessageSchema, ObservationSchema } from "./generated/policy_pb.js";
 
 const observation = (epoch = 1) =>
   create(ObservationSchema, { epoch: BigInt(epoch), positionRad: [0, 0], commandRad: [0, 0] });
@@ -267,58 +259,4 @@ test("in a storm every answer is of a question, once, in time", () => {
     });
     expect(chunks(world).length).toBeGreaterThan(5);
   }
-});
-
-describe("a host that says it loads its policy", () => {
-  const message = (
-    body: NonNullable<MessageInitShape<typeof HostMessageSchema>["message"]>,
-  ): HostMessage => create(HostMessageSchema, { message: body });
-  const loading = message({
-    case: "status",
-    value: { state: HostStatus_State.LOADING, text: "its policy" },
-  });
-  /** What the link sends until `untilS`, each ping answered or not. */
-  const waited = (link: EdgeLink, fromS: number, untilS: number, isAlive: boolean): string[] => {
-    const sent: string[] = [];
-    for (let ms = fromS * 1e3; ms <= untilS * 1e3; ms += 1) {
-      const nowNs = instant(ms * 1e6);
-      link.step(nowNs);
-      for (let out = link.takeOutput(); out !== undefined; out = link.takeOutput()) {
-        sent.push(out.kind === "send" ? String(out.message.message.case) : out.kind);
-        if (out.kind !== "send" || out.message.message.case !== "ping" || !isAlive) continue;
-        const { pingId, edgeSentNs } = out.message.message.value;
-        const value = { pingId, edgeSentNs, state: HostStatus_State.LOADING };
-        link.received(message({ case: "pong", value }), nowNs);
-      }
-    }
-    return sent;
-  };
-  const greeted = (): EdgeLink => {
-    const link = new EdgeLink({
-      makeHello: (session) => hello(session),
-      random: new SeededRandom(1),
-    });
-    link.start(instant(0));
-    link.opened(instant(0));
-    link.received(loading, instant(0));
-    return link;
-  };
-
-  test("is pinged and waited for, and may say welcome a minute later", () => {
-    const link = greeted();
-    const sent = waited(link, 0, 60, true);
-    expect([link.phase, link.text, link.session]).toEqual(["loading", "loading: its policy", 1]);
-    expect(sent.slice(0, 3)).toEqual(["dial", "hello", "ping"]);
-    const value = { policy: facts(), protocolVersion: 1, linkSession: 1n };
-    link.received(message({ case: "welcome", value }), instant(60e9));
-    expect(link.phase).toBe("warming");
-  });
-
-  test("and that falls silent then is given up within 750 ms", () => {
-    const link = greeted();
-    waited(link, 0, 5, true);
-    const sent = waited(link, 5.001, 5.751, false);
-    expect(sent).toContain("hangUp");
-    expect(link.text).toContain("nothing heard for 600 ms");
-  });
 });

@@ -10,7 +10,8 @@ import { assert } from "../contracts/assert.ts";
 import type { SeededRandom } from "../contracts/seeded-random.ts";
 import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { Backoff, cut } from "./backoff.ts";
+import { Backoff } from "./backoff.ts";
+import { cut } from "./foreign-text.ts";
 import {
   EdgeMessageSchema,
   HostStatus_State,
@@ -32,7 +33,13 @@ import type {
   Welcome,
 } from "./generated/policy_pb.js";
 import { refusalOfWelcome, refusalText } from "./handshake.ts";
-import { DIAL_NS_MAX, GREETING_NS_MAX, PING_NS, SILENCE_NS_MAX } from "./limits.ts";
+import {
+  DIAL_NS_MAX,
+  GREETING_NS_MAX,
+  HOST_LOAD_NS_MAX,
+  PING_NS,
+  SILENCE_NS_MAX,
+} from "./limits.ts";
 import { LinkTimes } from "./link-times.ts";
 
 /**
@@ -166,7 +173,7 @@ export class EdgeLink {
         this.#refused(message.value, "the host", nowNs);
         return;
       case "status":
-        this.#hostStatus(message.value);
+        this.#hostStatus(message.value, nowNs);
         return;
       case "chunk":
         this.#chunk(message.value);
@@ -213,7 +220,6 @@ export class EdgeLink {
   /** Tells the host what became of its chunk. */
   receipt(observationId: number, accepted: boolean, code: string): void {
     if (this.#phase !== "ready") return;
-    this.#assertWhole();
     const linkSession = BigInt(this.#session);
     const facts = { linkSession, observationId: BigInt(observationId), accepted, code };
     this.#send({ case: "receipt", value: create(ReceiptSchema, facts) });
@@ -257,6 +263,8 @@ export class EdgeLink {
     const isThere = isWelcome || this.#phase === "loading";
     assert(isThere || this.#pingDueNs === NEVER, "only a host that has answered is pinged");
     assert(!isWelcome || this.#facts !== undefined, "a welcome names the policy");
+    const lasts = this.#phase === "ready" || this.#phase === "idle";
+    assert(lasts || this.#phaseDueNs < NEVER, "whatever is waited for is given up in the end");
     assert(this.#phase === "idle" || this.#session > 0, "a link that tries has a session");
   }
 
@@ -282,7 +290,9 @@ export class EdgeLink {
     this.#backoff.begin(); // it has waited already
     if (this.#phase === "dialing") {
       this.#hangUp(`no connection within ${DIAL_NS_MAX / 1e6} ms`, nowNs);
-    } else this.#hangUp(`no welcome within ${GREETING_NS_MAX / 1e6} ms`, nowNs);
+    } else if (this.#phase === "greeting") {
+      this.#hangUp(`no welcome within ${GREETING_NS_MAX / 1e6} ms`, nowNs);
+    } else this.#hangUp(`not ready within ${HOST_LOAD_NS_MAX / 1e9} s (${this.text})`, nowNs);
   }
 
   #welcome(welcome: Welcome, nowNs: Instant): void {
@@ -297,9 +307,9 @@ export class EdgeLink {
     }
     this.#refusal = undefined;
     this.#facts ??= welcome.policy;
+    if (this.#phase === "greeting") this.#phaseDueNs = instant(nowNs + HOST_LOAD_NS_MAX);
     this.#phase = "warming";
     this.#why = "the host has not said that it is ready";
-    this.#phaseDueNs = NEVER;
     this.#pingDueNs = nowNs;
   }
 
@@ -309,23 +319,29 @@ export class EdgeLink {
     this.#hangUp(`${by} refused ${cut(refusalText(refusal))}`, nowNs);
   }
 
-  #hostStatus({ state, text }: HostStatus): void {
+  #hostStatus({ state, text }: HostStatus, nowNs: Instant): void {
     if (state === HostStatus_State.READY) this.#hostTrouble = cut(text);
     else this.#why = cut(text);
-    this.#hostState(state);
+    this.#hostState(state, nowNs);
   }
 
-  #hostState(state: HostStatus_State): void {
+  /** A host that is not ready is waited for, from its first word of it on, for so long. */
+  #hostState(state: HostStatus_State, nowNs: Instant): void {
     if (this.#phase === "greeting" && state === HostStatus_State.LOADING) {
       this.#phase = "loading";
-      this.#phaseDueNs = NEVER;
+      this.#phaseDueNs = instant(nowNs + HOST_LOAD_NS_MAX);
       this.#pingDueNs = AT_ONCE;
     }
     if (this.#phase !== "warming" && this.#phase !== "ready") return;
-    const isReady = state === HostStatus_State.READY;
-    this.#phase = isReady ? "ready" : "warming";
-    if (!isReady) this.#fail("the host is not ready");
-    else this.#backoff.begin();
+    if (state === HostStatus_State.READY) {
+      this.#phase = "ready";
+      this.#phaseDueNs = NEVER;
+      this.#backoff.begin();
+    } else if (this.#phase === "ready") {
+      this.#phase = "warming";
+      this.#phaseDueNs = instant(nowNs + HOST_LOAD_NS_MAX);
+      this.#fail("the host is not ready");
+    }
   }
 
   #chunk(chunk: Chunk): void {
@@ -357,7 +373,7 @@ export class EdgeLink {
   }
 
   #pong(pong: Pong, nowNs: Instant): void {
-    this.#hostState(pong.state);
+    this.#hostState(pong.state, nowNs);
     if (Number(pong.pingId) > this.#pingId) return;
     this.times.pong(
       Number(pong.edgeSentNs),
@@ -368,6 +384,8 @@ export class EdgeLink {
   }
 
   #send(message: Extract<EdgeMessage["message"], { value: Body }>): void {
+    assert(this.#isOpen, "only an open stream is written to");
+    assert(this.#hello !== undefined, "a hello goes first");
     this.#outputs.push({ kind: "send", message: create(EdgeMessageSchema, { message }) });
   }
 

@@ -22,14 +22,16 @@ import type {
   Observation,
   PolicyFacts,
 } from "./generated/policy_pb.js";
-import { cut } from "./backoff.ts";
-import { GARBAGE, healthOf, healthService, policyHostService } from "./grpc-service.ts";
+import { cut } from "./foreign-text.ts";
+import { healthService, HostHealth } from "./grpc-health.ts";
+import { GARBAGE, policyHostService } from "./grpc-service.ts";
 import { refusalText } from "./handshake.ts";
 import { HostTally } from "./host-counts.ts";
 import type { HostCounts, RobotCounts } from "./host-counts.ts";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
 import {
+  CLOSE_MS_MAX,
   HOST_LOOK_MS,
   IDLE_CONNECTION_MS_MAX,
   PROTOCOL_VERSION,
@@ -86,6 +88,7 @@ export class GrpcHost {
   readonly #streams = new Set<HostStream>();
   readonly #tally = new HostTally();
   readonly #looking: ReturnType<typeof setInterval>;
+  readonly #health = new HostHealth();
   #facts: PolicyFacts | undefined;
 
   private constructor(options: GrpcHostOptions) {
@@ -110,13 +113,7 @@ export class GrpcHost {
       },
       run: (stream: Stream) => this.#run(stream),
     });
-    this.#server.addService(healthService, {
-      check: ({ request }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
-        const health = healthOf(request);
-        if (health !== undefined) answer(null, health);
-        else answer({ code: status.NOT_FOUND, details: "no such service here" });
-      },
-    });
+    this.#server.addService(healthService, this.#health.handlers);
   }
 
   /** Listens at `address` (`host:port`, port 0 for any). Rejects when it cannot. */
@@ -144,9 +141,15 @@ export class GrpcHost {
     for (const stream of this.#streams) stream.recheck();
   }
 
-  close(): void {
+  /** Ends every stream. Resolves once what was said last is out, or nobody takes it. */
+  async close(): Promise<void> {
     clearInterval(this.#looking);
+    this.#health.close();
     for (const stream of this.#streams) stream.close();
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, CLOSE_MS_MAX).unref();
+      this.#server.tryShutdown(() => resolve());
+    });
     this.#server.forceShutdown();
   }
 

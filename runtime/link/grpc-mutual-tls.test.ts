@@ -35,9 +35,9 @@ const NOW_MS = Date.UTC(2030, 0, 1);
 const ours = await makeIdentity();
 const theirs = await makeIdentity();
 const robot = await paired(ours);
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
+const closers: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
 });
 
 async function paired({ authority, host }: HostIdentity): Promise<PairedHost> {

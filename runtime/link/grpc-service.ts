@@ -16,7 +16,8 @@ import {
 export const GARBAGE = Symbol("garbage");
 const GARBAGE_BYTES = Buffer.from("ff".repeat(64), "hex");
 
-const SERVICE = "holdfast.policy.v1.PolicyHost";
+/** The name that a health check asks by. */
+export const POLICY_SERVICE = "holdfast.policy.v1.PolicyHost";
 
 function method<I extends DescMessage, O extends DescMessage>(
   name: string,
@@ -25,7 +26,7 @@ function method<I extends DescMessage, O extends DescMessage>(
   isStream: boolean,
 ): MethodDefinition<MessageShape<I>, MessageShape<O>> {
   return {
-    path: `/${SERVICE}/${name}`,
+    path: `/${POLICY_SERVICE}/${name}`,
     requestStream: isStream,
     responseStream: isStream,
     requestSerialize: (value) => Buffer.from(toBinary(request, value)),
@@ -42,27 +43,3 @@ export const policyHostService = {
   describe: method("Describe", DescribeRequestSchema, DescribeReplySchema, false),
   run: method("Run", EdgeMessageSchema, HostMessageSchema, true),
 } as const;
-
-/** HealthCheckResponse with status SERVING. */
-const SERVING_BYTES = Buffer.of(0x08, 0x01);
-const asBytes = (bytes: Buffer): Buffer => bytes;
-
-/** `grpc.health.v1.Health/Check`: two bytes need no schema. */
-export const healthService = {
-  check: {
-    path: "/grpc.health.v1.Health/Check",
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: asBytes,
-    requestDeserialize: asBytes,
-    responseSerialize: asBytes,
-    responseDeserialize: asBytes,
-  } satisfies MethodDefinition<Buffer, Buffer>,
-} as const;
-
-/** The answer to a HealthCheckRequest; undefined for a service that this host has not. */
-export function healthOf(request: Buffer): Buffer | undefined {
-  const isWhole = request.length === 0; // the server as such
-  const isOurs = request[0] === 0x0a && request.subarray(2).toString() === SERVICE;
-  return isWhole || isOurs ? SERVING_BYTES : undefined;
-}

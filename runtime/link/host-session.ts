@@ -5,7 +5,7 @@
 import { create } from "@bufbuild/protobuf";
 import { assert } from "../contracts/assert.ts";
 import type { Instant } from "../contracts/units.ts";
-import { cut } from "./backoff.ts";
+import { cut } from "./foreign-text.ts";
 import {
   ChunkSchema,
   HostMessageSchema,

@@ -10,6 +10,10 @@ export const PROTOCOL_VERSION = 1;
 export const DIAL_NS_MAX = milliseconds(1_000);
 /** From hello to welcome, or to a host's word that it loads: no work is done between them. */
 export const GREETING_NS_MAX = milliseconds(1_000);
+/** A host that closes waits so long for the last words to go out: a peer may be gone. */
+export const CLOSE_MS_MAX = 200;
+/** Of a host's health: orchestrators and people at it, more than one each. */
+export const HEALTH_WATCHER_COUNT_MAX = 16;
 /** A policy that loads and warms up: models compile for minutes. Then its host gives it up. */
 export const LOAD_NS_MAX = milliseconds(600_000);
 /** The robot gives up later than its host, which says why. */

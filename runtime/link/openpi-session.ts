@@ -9,7 +9,8 @@ import { assert } from "../contracts/assert.ts";
 import type { SeededRandom } from "../contracts/seeded-random.ts";
 import { instant, milliseconds } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { Backoff, cut } from "./backoff.ts";
+import { Backoff } from "./backoff.ts";
+import { cut } from "./foreign-text.ts";
 import { decodeMap, readArray } from "./openpi-codec.ts";
 import type { Problem, ReadArray } from "./openpi-codec.ts";
 

@@ -161,6 +161,14 @@ test("what the policy says of itself is handed on, and what it is told", () => {
   expect(silent).toMatchObject({ statusText: "", trouble: "", isSlow: false });
 });
 
+test("what the policy makes of what it is told is handed on, be it a failure", () => {
+  const { inner, policy } = new World();
+  const fails = () => Promise.reject(new Error("no log"));
+  Object.assign(inner, { receipt: fails, close: fails });
+  expect(policy.receipt(1, 1, 1)).rejects.toThrow("no log");
+  expect(policy.close()).rejects.toThrow("no log");
+});
+
 test("values that have no mean are refused by name", () => {
   const inner = new TestPolicy(context, toolDeltaSchema("base", ["joint"]));
   const make = () =>

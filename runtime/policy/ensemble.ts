@@ -62,10 +62,10 @@ export class EnsemblePolicy implements Policy {
     return this.#policy.trouble ?? "";
   }
   get isSlow(): boolean {
-    return this.#policy.isSlow === true;
+    return this.#policy.isSlow ?? false;
   }
 
-  /** A reset that takes its time hands its promise on: one that fails must be known. */
+  /** What takes its time hands its promise on: one that fails must be known. */
   reset(epoch: number, allocator: SequenceAllocator): unknown {
     this.#memories = [];
     this.#epoch = epoch;
@@ -81,12 +81,12 @@ export class EnsemblePolicy implements Policy {
     return answer.then((chunk) => (epoch === this.#epoch ? this.#mix(chunk, stampNs) : chunk));
   }
 
-  receipt(code: Evidence, epoch: number, seq: number): void {
-    this.#policy.receipt?.(code, epoch, seq);
+  receipt(code: Evidence, epoch: number, seq: number): unknown {
+    return this.#policy.receipt?.(code, epoch, seq);
   }
 
-  close(): void {
-    this.#policy.close?.();
+  close(): unknown {
+    return this.#policy.close?.();
   }
 
   #mix(chunk: ChunkView | null, actStampNs: number): ChunkView | null {

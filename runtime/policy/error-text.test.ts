@@ -39,6 +39,18 @@ test("however long and on however many lines, it is one line of 300 characters a
   expect(placed).toEndWith("d/p.ts:3:7)");
 });
 
+test("what reorders a line is left out, and megabytes are not looked at", () => {
+  const bare = (words: string): Error => Object.assign(new Error(words), { stack: "" });
+  expect(errorText(bare("rm\u202e -rf\u2028 x\u200f"))).toBe("rm -rf x");
+  const hostileStack = Object.assign(new Error("x"), { stack: "/".repeat(10 << 20) });
+  expect(errorText(hostileStack)).toBe("x");
+  const long = errorText(new Error("/a:1:1 ".repeat(1 << 20)));
+  expect([long.length, long]).toEqual([
+    300,
+    expect.stringMatching(/error-text\.test\.ts:\d+:\d+\)$/),
+  ]);
+});
+
 const hostile = () => {
   throw new Error("hands off");
 };

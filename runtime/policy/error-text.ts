@@ -2,11 +2,15 @@
 // file, on one line of bounded length. Anything may be thrown, and looking at it may throw in turn:
 // nothing leaves here but text.
 
+import { STEERING } from "../contracts/steering-text.ts";
+
 /** A line that a terminal and a report still show whole. */
 export const ERROR_TEXT_LENGTH_MAX = 300;
 // Of that, so that a long path leaves room for the words.
 const PLACE_LENGTH_MAX = 200;
 const NO_TEXT = "a thrown value that has no text";
+/** More of a text than this is not even looked at: it may be of any size. */
+const READ_LENGTH_MAX = 10_000;
 
 /** "message (file:line:column)", or the words alone where no place is known. Never throws. */
 export function errorText(error: unknown): string {
@@ -36,7 +40,9 @@ function firstOf(error: unknown): unknown {
 
 function oneLine(value: unknown): string {
   return String(value)
-    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .slice(0, READ_LENGTH_MAX)
+    .replace(STEERING, " ")
+    .replaceAll(/\s+/gu, " ")
     .trim();
 }
 
@@ -47,11 +53,15 @@ function clipped(text: string, lengthMax: number): string {
 /** A syntax error says where it is; a thrown one is found in its stack. */
 function placeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
-  const { position, stack } = error as { position?: unknown; stack?: unknown };
+  const { position, stack, message } = error as Record<"position" | "stack" | "message", unknown>;
   if (typeof position === "object" && position !== null) {
     const { file, line, column } = position as Record<string, unknown>;
     return `${String(file)}:${String(line)}:${String(column)}`;
   }
   if (typeof stack !== "string") return "";
-  return /\(?((?:file:\/\/)?\/[^()\s]+:\d+:\d+)\)?/.exec(stack)?.[1] ?? "";
+  // A stack begins with the words, which may be longer than all that is looked at.
+  const wordsAt = typeof message === "string" ? stack.indexOf(message) : -1;
+  const from = wordsAt < 0 ? 0 : wordsAt + String(message).length;
+  const frames = stack.slice(from, from + READ_LENGTH_MAX);
+  return /\(?((?:file:\/\/)?\/[^()\s]+:\d+:\d+)\)?/.exec(frames)?.[1] ?? "";
 }

@@ -51,6 +51,8 @@ const GOOD = `
     };
   }`;
 
+const planned = (plan: string): string => GOOD.replace("reset(", `plan: ${plan}, reset(`);
+
 test("a file that imports nothing becomes a policy, through the context alone", async () => {
   const policy = await loadPolicy(file(GOOD), context);
   policy.reset(4, new SequenceAllocator(4));
@@ -108,6 +110,29 @@ const refused: readonly [string, string, string][] = [
     "says of JPEG neither true nor false",
     GOOD.replace("selectsMode:", 'acceptsJpeg: "yes", selectsMode:'),
     "acceptsJpeg, true or false, or without it",
+  ],
+  [
+    "has a schema of other columns than names",
+    GOOD.replace("writer.schema,", "{ ...writer.schema, columns: [1] },"),
+    "a schema whose columns are names",
+  ],
+  [
+    "has a schema of another kind",
+    GOOD.replace("writer.schema,", "{ ...writer.schema, frame: 7 },"),
+    "a schema whose frame is a text",
+  ],
+  ["has a plan of no rows", planned("{ horizon: 0, dtNs: 1e7 }"), "horizon, 1 to 64 rows"],
+  ["has a plan of no number", planned("{ horizon: 8, dtNs: NaN }"), "whole ns up to 1 s"],
+  ["has a plan of another kind", planned("7"), "a policy with a plan of horizon"],
+  [
+    "has a plan that cannot be read",
+    planned('{ get horizon() { throw new Error("no plan"); } }'),
+    "a policy whose parts can be read, found no plan",
+  ],
+  [
+    "builds something that refuses to be listed",
+    "export const createPolicy = () => new Proxy({}, { ownKeys() { throw new Error('no'); } });",
+    "a policy whose parts can be read, found no (",
   ],
   ["has no reset", GOOD.replace("reset(", "restart("), "reset(epoch, allocator)"],
   ["has no act", GOOD.replace("act(state)", "decide(state)"), "act(state, nowNs)"],
@@ -215,4 +240,50 @@ test("a latency that cannot be read is refused before anything moves", async () 
   const late = makeRunner({ ...plan, policyLatency: "late" }, context.layout);
   const error = await late.catch((caught: unknown) => caught);
   expect((error as PolicyError).code).toBe("bad_latency");
+});
+
+const ONCE = `
+  const seen = new Set();
+  const once = (part) => { if (seen.has(part)) throw new Error("twice"); seen.add(part); };
+`;
+
+/** A policy whose part is this, and throws the second time. */
+const fickle = (part: string, first: string): string =>
+  GOOD.replace("reset(_epoch", `get ${part}() { once("${part}"); return ${first}; }, reset(_epoch`)
+    .replace(`${part}: `, `old_${part}: `)
+    .replace("let allocator;", `let allocator; ${ONCE}`);
+
+test.each([
+  ["name", '"mine"'],
+  ["schema", "writer.schema"],
+  ["selectsMode", "false"],
+  ["plan", "{ horizon: 8, dtNs: 1e7 }"],
+])("what is fixed for its life is read once: a %s that throws the second time", async (...row) => {
+  const [part, first] = row;
+  const runner = await makeRunner({ ...plan, policy: file(fickle(part, first)) }, context.layout);
+  runner.beginEpoch(1);
+  runner.observe(state);
+  runner.step(0, instant(0));
+  expect([
+    runner.policyName,
+    runner.lastError,
+    runner.takeInto(new ChunkView(), instant(0)),
+  ]).toEqual(["mine", "", true]);
+});
+
+test("what it changes of its schema later has no effect, and a long name is short", async () => {
+  const text = GOOD.replace("writer.schema,", "given,")
+    .replace("let allocator;", "let allocator; const given = { ...writer.schema };")
+    .replace("act(state) {", "act(state) { given.columns = []; given.space = 7;")
+    .replace('"mine"', '"m\\n".repeat(1e6)');
+  const policy = await loadPolicy(file(text), context);
+  policy.reset(1, new SequenceAllocator(1));
+  void policy.act(state, instant(0));
+  expect(policy.schema).toEqual({
+    space: "joint_pos",
+    representation: "joint_rad",
+    frame: "joint",
+    columns: robot.joints.map(({ name }) => name),
+  } as never);
+  expect([policy.name.length, policy.name.slice(0, 4)]).toEqual([300, "m m "]);
 });

@@ -7,9 +7,12 @@ import { pathToFileURL } from "node:url";
 import type { Policy } from "../contracts/policy.ts";
 import type { PolicyContext } from "./context.ts";
 import { boundedText, errorText } from "./error-text.ts";
+import { fixedPartsOf, LoadedPolicy } from "./loaded-policy.ts";
 import { PolicyError } from "./policy-error.ts";
 import { isPolicyPath } from "./policy-kind.ts";
 import { createPolicy } from "./registry.ts";
+
+const READABLE = "a policy whose parts can be read";
 
 /** A path is taken from the current directory. Throws PolicyError. */
 export async function loadPolicy(nameOrPath: string, context: PolicyContext): Promise<Policy> {
@@ -17,10 +20,13 @@ export async function loadPolicy(nameOrPath: string, context: PolicyContext): Pr
   const path = absolute(nameOrPath);
   const create = await importPolicy(nameOrPath);
   const policy = await attempt(path, "createPolicy not to throw", () => create(context));
-  const parts = "a policy whose parts can be read";
-  const missing = await attempt(path, parts, () => missingPart(policy));
-  if (missing !== undefined) throw refusal(path, `a policy with ${missing}`, kindOf(policy));
-  return policy as Policy;
+  const parts = await attempt(path, READABLE, () => fixedPartsOf(policy));
+  if (typeof parts !== "string") return new LoadedPolicy(policy as Policy, parts);
+  throw refusal(
+    path,
+    `a policy with ${parts}`,
+    await attempt(path, READABLE, () => kindOf(policy)),
+  );
 }
 
 /** Imports a module and gives its `createPolicy`. Throws PolicyError. */
@@ -46,23 +52,6 @@ async function attempt<T>(path: string, expected: string, run: () => T | Promise
   } catch (error) {
     throw refusal(path, expected, errorText(error), error);
   }
-}
-
-/** The first thing a value lacks of a policy; undefined when it has all. */
-function missingPart(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null) return "name, schema, reset and act";
-  const part = (key: string): unknown => (value as Record<string, unknown>)[key];
-  if (typeof part("name") !== "string") return "a name";
-  if (typeof part("selectsMode") !== "boolean") return "selectsMode, true or false";
-  if (typeof part("reset") !== "function") return "reset(epoch, allocator)";
-  if (typeof part("act") !== "function") return "act(state, nowNs)";
-  const isFlag = ["boolean", "undefined"].includes(typeof part("acceptsJpeg"));
-  if (!isFlag) return "acceptsJpeg, true or false, or without it";
-  const schema = part("schema");
-  if (typeof schema !== "object" || schema === null) return "a schema";
-  const { space, columns } = schema as { space?: unknown; columns?: unknown };
-  if (typeof space !== "string") return "a schema with a space";
-  return Array.isArray(columns) ? undefined : "a schema with columns";
 }
 
 function kindOf(value: unknown): string {

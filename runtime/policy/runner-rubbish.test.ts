@@ -1,5 +1,6 @@
 // Tests of the policy side against what a policy may throw, answer or pretend: objects that refuse
 // to be looked at, records of another size, promises and resets that fail. Each costs a decision.
+// What it says of itself, and what it does with what it is told, costs not even that.
 
 import { expect, test } from "bun:test";
 import { ChunkView } from "../contracts/action.ts";
@@ -143,4 +144,100 @@ test("a reset that promises and fails refuses every act of its epoch, and no oth
   runner.beginEpoch(4);
   await Promise.resolve();
   expect(run(runner, [10])).toEqual([{ tick: 10, epoch: 4, seq: 1 }]);
+});
+
+const broken = (words: string) => () => {
+  throw new Error(words);
+};
+const MEGABYTES = "x".repeat(10 << 20);
+
+type Said = readonly [what: string, says: PropertyDescriptor, shown: string, error: RegExp];
+const said: readonly Said[] = [
+  ["nothing", { value: undefined }, "", /^$/],
+  ["null", { value: null }, "", /^$/],
+  ["an error", { get: broken("no display") }, "", /^PART: no display \(.*runner-rubbish/],
+  [
+    "an object without a prototype",
+    { get: hostile },
+    "",
+    /^PART: a thrown value that has no text$/,
+  ],
+  ["a number", { value: 7 }, "", /^PART: expected a string, found number$/],
+  ["an object", { value: { toString: hostile } }, "", /^PART: expected a string, found object$/],
+  ["10 MB", { value: MEGABYTES }, `${"x".repeat(299)}…`, /^$/],
+  ["what steers a terminal", { value: "a\u001b[2J\n\u202eb\u2028c" }, "a [2J b c", /^$/],
+];
+
+test.each(["statusText", "trouble"] as const)(
+  "whatever %s says, it is a short line, and what cannot be read an error of the policy",
+  (part) => {
+    for (const [what, says, shown, error] of said) {
+      const { policy, runner } = makeRunner();
+      Object.defineProperty(policy, part, says);
+      const arrived = run(runner, [0]);
+      const pattern = new RegExp(error.source.replace("PART", part));
+      expect([what, runner[part], runner.lastError]).toEqual([
+        what,
+        shown,
+        expect.stringMatching(pattern),
+      ]);
+      expect(arrived).toEqual([{ tick: 0, epoch: 1, seq: 1 }]);
+      expect(counts(runner.safeTicks)).toEqual({});
+    }
+  },
+);
+
+test.each<[string, PropertyDescriptor, boolean, RegExp]>([
+  ["yes", { value: true }, true, /^$/],
+  ["no", { value: false }, false, /^$/],
+  ["nothing", { value: undefined }, false, /^$/],
+  ["a text", { value: "yes" }, false, /^isSlow: expected a boolean, found string$/],
+  ["an error", { get: broken("no clock") }, false, /^isSlow: no clock \(/],
+])("whether it is slow is true or false: %s", (_what, says, isSlow, error) => {
+  const { policy, runner } = makeRunner();
+  Object.defineProperty(policy, "isSlow", says);
+  expect([runner.isSlow, runner.lastError]).toEqual([isSlow, expect.stringMatching(error)]);
+});
+
+test("an error of what it says is one, however often it is asked, and hides no act's", () => {
+  const { policy, runner } = makeRunner();
+  Object.defineProperty(policy, "statusText", { get: broken("no display") });
+  policy.answer = broken("no model");
+  const errors = new Set<string>();
+  for (let tick = 0; tick < 100; tick += 1) {
+    run(runner, [tick]);
+    errors.add(runner.lastError.replace(/ \(.*/, ""));
+    expect(runner.trouble).toMatch(/^the policy threw: no model \(/);
+    expect(runner.statusText).toBe("");
+    errors.add(runner.lastError.replace(/ \(.*/, ""));
+  }
+  expect([...errors]).toEqual(["no model", "statusText: no display"]);
+  expect(runner.lastError).toMatch(/^no model/);
+});
+
+test.each<[string, () => unknown]>([
+  ["throws", broken("no log")],
+  ["promises and fails", () => Promise.reject(new Error("no log"))],
+  [
+    "promises what throws at a look",
+    () => Object.defineProperty(Promise.resolve(), "constructor", { get: broken("no log") }),
+  ],
+])("a policy that is told something and %s decides on", async (_what, hears) => {
+  for (const part of ["receipt", "close"] as const) {
+    const { policy, runner } = makeRunner();
+    Object.assign(policy, { [part]: hears });
+    if (part === "receipt") runner.receipt(1, 1, 1);
+    else runner.close();
+    for (let turn = 0; turn < 4; turn += 1) await Promise.resolve();
+    expect(runner.lastError).toMatch(new RegExp(`^${part}: no log \\(`));
+    expect(run(runner, [0])).toEqual([{ tick: 0, epoch: 1, seq: 1 }]);
+    expect(runner.trouble).toBe("");
+  }
+});
+
+test("a receipt that is no function is an error of the policy", () => {
+  const { policy, runner } = makeRunner();
+  Object.assign(policy, { receipt: 7 });
+  runner.receipt(1, 1, 1);
+  expect(runner.lastError).toMatch(/^receipt: /);
 });

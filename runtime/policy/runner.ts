@@ -5,7 +5,7 @@
 // It reads no clock and draws no chance but a given latency model. A policy that throws, answers
 // rubbish or never answers costs decisions, nothing else: it is counted by reason.
 
-import { CHUNK_SLOT_COUNT, ChunkSlot, ChunkView } from "../contracts/action.ts";
+import { ChunkSlot, ChunkView } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
 import { deepFreeze } from "../contracts/frozen.ts";
 import type { Evidence } from "../contracts/evidence.ts";
@@ -17,10 +17,12 @@ import type { FieldView, StateLayout } from "../contracts/state.ts";
 import { instant, milliseconds } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import type { ActionAdapter } from "./adapter.ts";
+import { copyAnswerInto } from "./answer.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
 import type { LatencyModel } from "./latency.ts";
 import { errorText } from "./error-text.ts";
 import { PolicyError } from "./policy-error.ts";
+import { PolicyGuard } from "./policy-guard.ts";
 
 export type RunnerOptions = {
   readonly policy: Policy;
@@ -57,7 +59,9 @@ export class PolicyRunner {
   #reason: Reason = Reason.Ok;
   #allocator: SequenceAllocator | undefined;
   #resetFailed = false;
-  #lastError = "";
+  readonly #guard: PolicyGuard;
+  /** What the newest act or reset that failed threw. */
+  #thrown = "";
   #pending: Promise<void> | undefined;
   /** When the newest act began, and when `step` was last called. */
   #actedNs = 0;
@@ -70,6 +74,7 @@ export class PolicyRunner {
     assert(Number.isInteger(everyTicks) && everyTicks >= 1, "a policy acts every whole tick");
     this.#options = options;
     this.policyName = policy.name;
+    this.#guard = new PolicyGuard(policy);
     // A policy meets the layout in every state; nobody changes it from here on.
     deepFreeze(layout);
     this.#latest = new StateView(new Float64Array(layout.slotCount), layout);
@@ -88,40 +93,31 @@ export class PolicyRunner {
 
   /** Text of the last error a policy threw; empty when it threw none. */
   get lastError(): string {
-    return this.#lastError;
+    return this.#guard.lastError;
   }
   /** How it goes with what the policy depends on, in its own words; empty when it has none. */
   get statusText(): string {
-    const text: unknown = this.#options.policy.statusText;
-    return typeof text === "string" ? text : "";
+    return this.#guard.statusText;
   }
   /** Why it decides nothing now, as far as that is known; empty while it decides. */
   get trouble(): string {
-    if (this.#reason === Reason.PolicyThrew) return `the policy threw: ${this.#lastError}`;
-    const text: unknown = this.#options.policy.trouble;
-    if (typeof text === "string" && text !== "") return text;
+    if (this.#reason === Reason.PolicyThrew) return `the policy threw: ${this.#thrown}`;
+    const { trouble } = this.#guard;
+    if (trouble !== "") return trouble;
     const isLate = this.isPending && this.#steppedNs - this.#actedNs >= PROMISE_NS_PATIENCE;
     return isLate ? NOT_KEPT : "";
   }
   /** Its answers take longer than was promised. */
   get isSlow(): boolean {
-    return this.#options.policy.isSlow === true;
+    return this.#guard.isSlow;
   }
   /** Tells the policy what became of a decision. */
   receipt(code: Evidence, epoch: number, seq: number): void {
-    try {
-      this.#options.policy.receipt?.(code, epoch, seq);
-    } catch (error) {
-      this.#threw(error);
-    }
+    this.#guard.receipt(code, epoch, seq);
   }
   /** The run is over. A policy that cannot even end in order is left to its thread. */
   close(): void {
-    try {
-      this.#options.policy.close?.();
-    } catch (error) {
-      this.#threw(error);
-    }
+    this.#guard.close();
   }
   /** Decisions lost because too many were under way. */
   get droppedCount(): number {
@@ -279,20 +275,11 @@ export class PolicyRunner {
     this.#pending = pending;
   }
 
-  /**
-   * Copies a decision, adapted, to its place in the queue. Anything but a chunk is an error. Its
-   * record is read once, whole: what else the policy's object does can touch nothing of ours.
-   */
+  /** Copies a decision, adapted, to its place in the queue. Anything but a chunk is an error. */
   #admit(answer: unknown, state: StateView, actNs: Instant, readyNs: Instant): Reason {
     if (answer === null) return Reason.Ok;
-    if (!(answer instanceof ChunkView)) {
-      return this.#threw("act answered neither a chunk, nor null, nor a promise of one");
-    }
-    const record: unknown = answer.record;
-    if (!(record instanceof Float64Array && record.length === CHUNK_SLOT_COUNT)) {
-      return this.#threw(`act answered a chunk whose record has not ${CHUNK_SLOT_COUNT} slots`);
-    }
-    this.#given.record.set(record);
+    const wrong = copyAnswerInto(this.#given, answer);
+    if (wrong !== undefined) return this.#threw(wrong);
     this.#options.adapter.adaptInto(this.#adapted, this.#given, state);
     const place = this.#queue.add(readyNs);
     place.copyFrom(this.#adapted);
@@ -311,7 +298,8 @@ export class PolicyRunner {
   }
 
   #threw(error: unknown): Reason {
-    this.#lastError = errorText(error);
+    this.#thrown = errorText(error);
+    this.#guard.lastError = this.#thrown;
     return Reason.PolicyThrew;
   }
 }

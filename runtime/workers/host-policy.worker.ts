@@ -5,23 +5,23 @@
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { create } from "@bufbuild/protobuf";
 import { decodeJpeg } from "../../hal/jpeg.ts";
-import { ANCHOR_BY_PROFILE, ChunkView, schemaFingerprint } from "../contracts/action.ts";
+import { ANCHOR_BY_PROFILE, schemaFingerprint } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
 import {
   OBS_SIDE_PX,
   OBS_TRANSFORM_SHA256,
   OBS_TRANSFORM_VERSION,
 } from "../contracts/obs-transform.ts";
-import { SequenceAllocator } from "../contracts/policy.ts";
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
 import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_pb.js";
 import type { Decision } from "../link/host-session.ts";
-import { HostPictures, PictureError, readPictures, writeState } from "../link/host-state.ts";
+import { HostPictures, readPictures, writeState } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
 import { boundedText, errorText } from "../policy/error-text.ts";
+import { HostedActs } from "../policy/hosted-acts.ts";
 import { loadPolicy } from "../policy/load-policy.ts";
 import { isOnnxPath, policyKind } from "../policy/policy-kind.ts";
 import { openOnnx } from "./onnx-file.ts";
@@ -60,6 +60,7 @@ const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 const pictures = new HostPictures();
 const context = policyContext(robot, task, layout, pictures);
 const policy = await (isOnnxPath(name) ? openOnnx : loadPolicy)(name, context);
+const acts = new HostedActs(policy);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 // What ships looks at no picture, so none can harm it.
 const acceptsJpeg = policy.acceptsJpeg === true || policyKind(name) === "shipped";
@@ -108,9 +109,8 @@ async function decide(observation: Observation): Promise<Decision | null> {
   tick += 1;
   const wrong = writeState(state, observation, tick, nowNs);
   if (wrong !== undefined) throw new Error(`an observation of another robot: ${wrong}`);
-  const chunk = await policy.act(state, nowNs);
+  const chunk = await acts.act(state, nowNs);
   if (chunk === null) return null;
-  if (!(chunk instanceof ChunkView)) throw new Error("act answered no chunk");
   const { horizon, width, dtNs, validFromNs, values } = chunk;
   return {
     horizon,
@@ -125,12 +125,12 @@ async function decide(observation: Observation): Promise<Decision | null> {
 /** One decision that nobody gets, so that the first that counts is no slower than the rest. */
 async function warmUp(): Promise<void> {
   const home = robot.joints.map((joint) => joint.homeRad);
-  policy.reset(WARM_UP_EPOCH, new SequenceAllocator(WARM_UP_EPOCH));
+  acts.reset(WARM_UP_EPOCH);
   const facts = { positionRad: home, commandRad: home, taskText: task.instruction };
   try {
     await decide(create(ObservationSchema, facts));
   } catch (error) {
-    tell({ kind: "threw", text: `warm-up: ${errorText(error)}` });
+    tell({ kind: "threw", text: `warm-up: ${wordsOf(error)}` });
   }
 }
 
@@ -140,11 +140,14 @@ async function answer(observation: Observation): Promise<void> {
   try {
     decision = await decide(observation);
   } catch (error) {
-    const isPicture = error instanceof PictureError;
-    trouble = isPicture ? boundedText(error.message) : `act threw: ${errorText(error)}`;
+    trouble = wordsOf(error);
   }
   tell({ kind: "decided", decision, trouble });
 }
+
+/** An act's own words already say where it failed. */
+const wordsOf = (error: unknown): string =>
+  error instanceof Error ? boundedText(error.message) : errorText(error);
 
 port.on("message", (message: ToHostPolicy) => {
   if (message.kind === "act") {
@@ -152,7 +155,7 @@ port.on("message", (message: ToHostPolicy) => {
     return;
   }
   resetCount += 1;
-  policy.reset(message.epoch, new SequenceAllocator(message.epoch));
+  acts.reset(message.epoch);
 });
 tell({ kind: "made", facts: factsOf() });
 await warmUp();

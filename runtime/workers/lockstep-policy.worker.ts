@@ -84,18 +84,19 @@ function tell(): void {
     status.record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
   }
   status.publish();
-  if (runner.lastError !== told) {
-    told = runner.lastError;
+  const { statusText, trouble, lastError } = runner; // each once: it may be another each time
+  if (lastError !== told) {
+    told = lastError;
     textInto(errors.record, told);
     errors.publish();
   }
-  if (runner.statusText !== toldText) {
-    toldText = runner.statusText;
+  if (statusText !== toldText) {
+    toldText = statusText;
     textInto(texts.record, toldText);
     texts.publish();
   }
-  if (runner.trouble !== toldTrouble) {
-    toldTrouble = runner.trouble;
+  if (trouble !== toldTrouble) {
+    toldTrouble = trouble;
     textInto(troubles.record, toldTrouble);
     troubles.publish();
   }

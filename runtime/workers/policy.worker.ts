@@ -75,16 +75,22 @@ function cycle(): void {
   }
   words.reportFaults(ThreadSlot.policy, runner.isSlow ? 1 << Fault.PolicySlow : 0);
   publishStatus();
-  if (runner.lastError !== told) {
-    told = runner.lastError;
+  tell();
+}
+
+/** Each is read once: a policy may say something else each time. */
+function tell(): void {
+  const { statusText, trouble, lastError } = runner;
+  if (lastError !== told) {
+    told = lastError;
     note(`policy "${plan.run.policy}" threw: ${told}`);
   }
-  if (runner.statusText !== toldStatus) {
-    toldStatus = runner.statusText;
+  if (statusText !== toldStatus) {
+    toldStatus = statusText;
     note(`policy ${plan.run.policy}: ${toldStatus}`);
   }
-  if (runner.trouble !== toldTrouble) {
-    toldTrouble = runner.trouble;
+  if (trouble !== toldTrouble) {
+    toldTrouble = trouble;
     tellTrouble(toldTrouble);
   }
 }

@@ -31,18 +31,19 @@ export class ThreadStartError extends Error {
   }
 }
 
-/** Resolves once the thread says ready. Throws ThreadStartError. */
+/** Resolves once the thread says ready, or something else in time. Throws ThreadStartError. */
 export async function untilReady(
   thread: SpawnedThread,
   name: string,
   note: (text: string) => void,
+  readyMsMax: number = READY_MS_MAX,
 ): Promise<void> {
   let failure = "";
   const ready = new Promise<void>((resolve, reject) => {
     const refuse = (why: string): void => reject(new ThreadStartError(name, why));
     const tooLong = setTimeout(
-      () => refuse(`it was not ready within ${READY_MS_MAX / 1000} s`),
-      READY_MS_MAX,
+      () => refuse(`it was not ready within ${readyMsMax / 1000} s`),
+      readyMsMax,
     ).unref();
     thread.on("message", (message) => {
       if (!isWorkerMessage(message)) return;

@@ -97,5 +97,5 @@ def refusal_text(refusal: pb.Refusal) -> str:
 
 def printable(text: str) -> str:
     """Text from elsewhere, short and without what could move a terminal's cursor."""
-    line = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return line[:TEXT_CHARACTERS_MAX]
+    short = text[:TEXT_CHARACTERS_MAX]
+    return "".join(letter if letter.isprintable() else "?" for letter in short)

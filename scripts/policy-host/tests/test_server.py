@@ -19,10 +19,11 @@ from holdfast_host.limits import (
     SILENT_LOOK_COUNT_MAX,
     UNREAD_COUNT_MAX,
 )
-from holdfast_host.notes import Notes
+from holdfast_host.notes import KIND_COUNT_MAX, Notes, error_text
 from holdfast_host.policy import Observation, Policy, Robot
 from holdfast_host.policy_pool import PolicyPool
-from holdfast_host.policy_thread import PolicyPlan
+from holdfast_host.policy_thread import PolicyPlan, PolicyThread
+from holdfast_host.reading import robot_of
 from holdfast_host.server import SERVICE, CannotListen, HostServer
 
 from .fixture import HANG_S, Lines, edge, hello, observation
@@ -329,3 +330,43 @@ class NotesTest(unittest.TestCase):
         notes.trouble("worse")
         expected = ["bad 1?", "bad 10? (10 times)", "bad 100? (100 times)", "worse"]
         self.assertEqual(lines, expected)
+
+    def test_what_differs_each_time_is_told_at_powers_of_ten_in_all(self) -> None:
+        lines = Lines()
+        notes = Notes(lines)
+        notes.trouble("known")
+        for number in range(KIND_COUNT_MAX + 1_000):
+            notes.trouble(f"bad {'x' * (number % 2_000)}y")
+        for _ in range(9):
+            notes.trouble("known")
+        self.assertEqual(lines[0], "known")
+        others = [line.split("(")[-1] for line in lines if line.endswith("others)")]
+        self.assertEqual(others, ["10 others)", "100 others)", "1000 others)"])
+        self.assertEqual(lines[-1], "known (10 times)")
+        self.assertEqual(len(lines), KIND_COUNT_MAX + 1 + 3 + 1)
+
+
+class HostileErrorTest(unittest.TestCase):
+    def test_an_error_without_a_text_has_its_kind(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise SystemExit("hands off")
+
+        self.assertEqual(error_text(Silent(), ""), "Silent: it has no text")
+
+    def test_an_act_that_raises_one_is_no_decision_and_the_next_is_asked(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise self
+
+        class Broken(Still):
+            def act(self, observation: Observation) -> Any:
+                raise Silent
+
+        lines = Lines()
+        thread = PolicyThread(PolicyPlan(Broken, 0, 0), robot_of(hello()), Notes(lines))
+        self.addCleanup(thread.close)
+        troubles: "queue.Queue[str]" = queue.Queue()
+        for number in range(2):
+            thread.act(observation(number, epoch=0), lambda _, trouble: troubles.put(trouble))
+            self.assertIn("act threw: Silent: it has no text", troubles.get(timeout=HANG_S))
