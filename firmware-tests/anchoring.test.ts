@@ -7,10 +7,11 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import { join } from "node:path";
 import { runOptions } from "../runtime/cli/run-command.ts";
 import { runLockstep } from "../runtime/cli/run-lockstep.ts";
-import { onnxModel } from "../runtime/policy/onnx-author.ts";
 import { loadRobot } from "../runtime/profile/load.ts";
+import { commandPolicy, writeCommandModel } from "./command-model.ts";
+import type { CommandModel } from "./command-model.ts";
 import { HostProcess, killHosts } from "./link-rig.ts";
-import { Scratch } from "./process.ts";
+import { ProgramRun, Scratch } from "./process.ts";
 import { writeAnchored } from "./so101-files.ts";
 import { TakeoverRows } from "./takeover-rows.ts";
 
@@ -24,51 +25,15 @@ const { horizon } = so101.policy;
 const at = (name: string): string => join(scratch.folder, name);
 
 /** Stays where it is, and says nothing of time. */
-const still = `
-export function createPolicy(context) {
-  const writer = context.writer(context.jointPositions);
-  let allocator;
-  return {
-    name: "still",
-    schema: writer.schema,
-    selectsMode: false,
-    reset(_epoch, given) { allocator = given; },
-    act(state) {
-      const values = writer.begin(state, allocator);
-      const { horizon, width } = writer;
-      for (let row = 0; row < horizon; row += 1) values.set(state.command, row * width);
-      return writer.chunk;
-    },
-  };
-}
-`;
-const yaml = `kind: policy
-schema_version: 1
-name: still
-description: The command, again and again.
-joints: [${so101.joints.map(({ name }) => name).join(", ")}]
-inputs:
-  - name: command
-    shape: [1, 6]
-    from: [command_rad]
-output:
-  name: actions
-  shape: [1, ${horizon}, 6]
-  space: joint_pos
-  dt_ms: 20
-`;
+const still: CommandModel = {
+  name: "still",
+  offsetsRad: Array.from({ length: horizon }, () => so101.joints.map(() => 0)),
+  dtMs: 20,
+};
 
 beforeAll(async () => {
-  const offset = { shape: [1, horizon, 6], rows: Array.from({ length: horizon * 6 }, () => 0) };
-  const model = onnxModel({
-    nodes: [{ op: "Add", inputs: ["command", "offset"], output: "actions" }],
-    constants: { offset },
-    inputs: [{ name: "command", shape: [1, 6] }],
-    outputs: [{ name: "actions", shape: [1, horizon, 6] }],
-  });
-  await Bun.write(at("still.ts"), still);
-  await Bun.write(at("still.onnx"), model);
-  await Bun.write(at("still.yaml"), yaml);
+  await writeCommandModel(scratch.folder, still);
+  await Bun.write(at("still.ts"), commandPolicy(still, false));
 });
 
 /** Each decision is 100 ms late in tick time. */
@@ -113,11 +78,22 @@ test("a profile that says it is obeyed for all", async () => {
   expect(await onHost(at("still.ts"), arrival)).toEqual(BEGINS);
 });
 
+/** What the program printed; throws with all that it wrote when it did not end well. */
 async function streamedRows(policy: string): Promise<number[]> {
   const program = join(import.meta.dir, "takeover-rows.ts");
-  const child = Bun.spawn([process.execPath, program, policy], { stderr: "ignore" });
-  return JSON.parse(await new Response(child.stdout).text()) as number[];
+  const end = await new ProgramRun([policy], {
+    scratch,
+    program: [process.execPath, program],
+  }).end;
+  if (end.code !== 0 || end.signal !== null) {
+    throw new Error(`Cannot run ${policy}: ended with ${end.signal ?? end.code}: ${end.stderr}`);
+  }
+  return JSON.parse(end.stdout) as number[];
 }
+
+test("in real time, a run that fails is no rows", () => {
+  expect(streamedRows(at("none.ts"))).rejects.toThrow(/ended with 1: .*none\.ts/s);
+});
 
 test("in real time: a host's rows skip what has passed, a script's do not", async () => {
   expect(await streamedRows(at("still.ts"))).toEqual([0, 0, 0, 0, 0]);

@@ -1,7 +1,7 @@
-// A thousand seams between chunks that do not agree, up to 0.1 rad a joint, through the real buffer
-// and gate in virtual time: what is commanded keeps the limits of motion at a seam as elsewhere
-// and is back on the plan soon. Differences of the commands, and an oracle of the limits that
-// owes the gate nothing.
+// A thousand seams, ten thousand in long runs, between chunks that do not agree, up to 0.1 rad a
+// joint, through the real buffer and gate in virtual time: what is commanded keeps the limits of
+// motion at a seam as elsewhere and is back on the plan soon. Differences of the commands, and an
+// oracle of the limits that owes the gate nothing.
 
 import { expect, test } from "bun:test";
 import { KinematicRobot } from "../hal/kinematic-robot.ts";
@@ -18,14 +18,14 @@ import { controlTick } from "../runtime/core/tick.ts";
 import { commandFingerprint } from "../runtime/policy/adapter.ts";
 import { EnsemblePolicy } from "../runtime/policy/ensemble.ts";
 import { loadRobot } from "../runtime/profile/load.ts";
-import { noteFigure } from "./figures.ts";
+import { isLong, noteFigure } from "./figures.ts";
 import { JointOracle } from "./gate-oracle.ts";
 
 const so101 = loadRobot("so101");
 const { periodNs } = so101;
 const PERIOD_S = periodNs / 1e9;
 const FINGERPRINT = commandFingerprint(so101);
-const SEAM_COUNT = 1_000;
+const SEAM_COUNT = isLong ? 10_000 : 1_000;
 /** A seam every 600 ms. */
 const SEAM_TICKS = 120;
 const JUMP_RAD_MAX = 0.1;
@@ -44,17 +44,50 @@ type Case = {
   readonly chunkMs: 50 | 200;
   /** Absent: rows are not averaged. */
   readonly ensembleMs?: number;
-  /** Seams, of 3,000, that may take longer than what is asked for, and what the worst may take. */
-  readonly lateCountMax: number;
-  readonly worstMsMax: number;
+  /** Seams that may take longer than what is asked for, and what the worst may take. */
+  readonly brief: Late;
+  readonly long: Late;
 };
+/** Of 3,000 seams, and of 30,000. */
+type Late = { readonly countMax: number; readonly worstMsMax: number };
 const cases: readonly Case[] = [
-  { quickRad: 0.02, blendMs: 0, chunkMs: 50, lateCountMax: 0, worstMsMax: 240 },
-  { quickRad: 0.02, blendMs: 0, chunkMs: 200, lateCountMax: 0, worstMsMax: 240 },
-  { quickRad: 0.05, blendMs: 0, chunkMs: 200, lateCountMax: 20, worstMsMax: 400 },
+  {
+    quickRad: 0.02,
+    blendMs: 0,
+    chunkMs: 50,
+    brief: { countMax: 0, worstMsMax: 240 },
+    long: { countMax: 0, worstMsMax: 250 },
+  },
+  {
+    quickRad: 0.02,
+    blendMs: 0,
+    chunkMs: 200,
+    brief: { countMax: 0, worstMsMax: 240 },
+    long: { countMax: 0, worstMsMax: 240 },
+  },
+  {
+    quickRad: 0.05,
+    blendMs: 0,
+    chunkMs: 200,
+    brief: { countMax: 20, worstMsMax: 400 },
+    long: { countMax: 230, worstMsMax: 400 },
+  },
   // Fading moves the goal, and the gate takes that for the speed of what it follows.
-  { quickRad: 0.02, blendMs: 100, chunkMs: 200, lateCountMax: 850, worstMsMax: 540 },
-  { quickRad: 0.02, blendMs: 0, chunkMs: 50, ensembleMs: 100, lateCountMax: 0, worstMsMax: 270 },
+  {
+    quickRad: 0.02,
+    blendMs: 100,
+    chunkMs: 200,
+    brief: { countMax: 850, worstMsMax: 540 },
+    long: { countMax: 8200, worstMsMax: 560 },
+  },
+  {
+    quickRad: 0.02,
+    blendMs: 0,
+    chunkMs: 50,
+    ensembleMs: 100,
+    brief: { countMax: 0, worstMsMax: 270 },
+    long: { countMax: 0, worstMsMax: 275 },
+  },
 ];
 
 /** A slow swing and a quick one, and where the seams have put their middle. */
@@ -219,7 +252,8 @@ class Seams {
 }
 
 test.each(cases)("a thousand seams keep the limits of motion: %o", (each) => {
-  const { quickRad, blendMs, chunkMs, ensembleMs, lateCountMax, worstMsMax } = each;
+  const { quickRad, blendMs, chunkMs, ensembleMs } = each;
+  const late = isLong ? each.long : each.brief;
   const means = ensembleMs === undefined ? "" : `, ensemble ${ensembleMs} ms`;
   const seams = new Seams(each).run();
   const { accelerationRadPerS2, jerkRadPerS3 } = so101.joints[0]!.motion;
@@ -244,6 +278,6 @@ test.each(cases)("a thousand seams keep the limits of motion: %o", (each) => {
   expect(Math.max(boundary, interior)).toBeLessThanOrEqual(jerkRadPerS3 * (1 + 1e-6));
   expect(times.length).toBe(SEAM_COUNT * MOVING.length);
   expect(ratio).toBeLessThanOrEqual(1.2);
-  expect(lateCount).toBeLessThanOrEqual(lateCountMax);
-  expect(worstMs!).toBeLessThanOrEqual(worstMsMax);
+  expect(lateCount).toBeLessThanOrEqual(late.countMax);
+  expect(worstMs!).toBeLessThanOrEqual(late.worstMsMax);
 });

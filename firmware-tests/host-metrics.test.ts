@@ -2,18 +2,17 @@
 // and only who asks as Prometheus does gets them.
 
 import { afterAll, afterEach, expect, test } from "bun:test";
-import { freePort, HostProcess, killHosts } from "./link-rig.ts";
+import { HostProcess, killHosts } from "./link-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 
 afterEach(killHosts);
 
-const PORT = freePort();
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
 /** Values by their whole name, labels included. */
-async function counts(): Promise<Record<string, number>> {
-  const response = await fetch(`http://127.0.0.1:${PORT}/metrics`);
+async function countsAt(port: number): Promise<Record<string, number>> {
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   expect(response.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
   const lines = (await response.text()).split("\n").filter((line) => /^[^#]/.test(line));
   return Object.fromEntries(
@@ -25,8 +24,9 @@ async function counts(): Promise<Record<string, number>> {
 }
 
 test("a host counts what its robots did", async () => {
-  const own = ["--policy", "sine", "--metrics", String(PORT)];
-  const host = await HostProcess.start(["--robot", "so101", ...own]);
+  const host = await HostProcess.startCounting(["--robot", "so101", "--policy", "sine"]);
+  const port = host.metricsPort!;
+  const counts = () => countsAt(port);
   try {
     expect(await counts()).toEqual({});
     const to = ["--policy", `grpc://127.0.0.1:${host.port}`, "--port", "28420"];
@@ -47,15 +47,16 @@ test("a host counts what its robots did", async () => {
     expect(all['inference_seconds_count{robot="so101"}']).toBe(decisions);
     expect(all['inference_seconds{robot="so101",quantile="0.5"}']).toBeGreaterThan(0);
     const headers = { host: "elsewhere.example" };
-    const url = `http://127.0.0.1:${PORT}/metrics`;
+    const url = `http://127.0.0.1:${port}/metrics`;
     expect((await fetch(url, { headers })).status).toBe(403);
     expect((await fetch(url, { method: "POST" })).status).toBe(405);
-    expect((await fetch(`http://127.0.0.1:${PORT}/`)).status).toBe(404);
-    const taken = ["host", "--listen", "127.0.0.1:0", "--metrics", String(PORT)];
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+    const taken = ["host", "--listen", "127.0.0.1:0", "--metrics", String(port)];
     const second = await runToEnd(taken, { scratch });
     expect([second.code, second.stderr]).toEqual([
       2,
-      expect.stringContaining("a port that is free"),
+      "holdfast: Cannot use --metrics: expected a port that is free, " +
+        `found 127.0.0.1:${PORT}, where another program listens\n`,
     ]);
   } finally {
     await host.kill();

@@ -60,6 +60,25 @@ test.each([
   await ended(host);
 });
 
+test.each([
+  [
+    "SIGINT",
+    ["--robot", "so101", "--task", "none"],
+    at("never-made.ts"),
+    /still loads after \d+ s/,
+  ],
+  ["SIGTERM", [], fixturePolicies.loadsForever, /waiting for the policy thread to load/],
+] as const)("%s ends a host that still looks at its policy, with %j", async (...row) => {
+  const [signal, named, file, waits] = row;
+  const args = ["host", "--listen", "127.0.0.1:0", ...named, "--policy", file];
+  const host = new ProgramRun(args, { scratch });
+  await host.until(waits);
+  host.signal(signal);
+  const { code, signal: killedBy, stdout, stderr } = await host.end;
+  expect([code, killedBy, stdout]).toEqual([1, null, ""]);
+  expect(stderr).toEndWith("\nholdfast: ended before the host listened\n");
+});
+
 test("a robot of other joints is told on both terminals", async () => {
   const { host, url } = await served("--policy", "sine", "--robot", "ur5e");
   const end = await robot(url).end;

@@ -20,17 +20,7 @@ import {
   timed,
   told,
 } from "./link-course.ts";
-import {
-  GO_AWAY,
-  lasting,
-  lies,
-  METRICS_PORT,
-  passing,
-  SILENCE,
-  StandIn,
-  twice,
-  World,
-} from "./link-deaths.ts";
+import { GO_AWAY, lasting, lies, passing, SILENCE, StandIn, twice, World } from "./link-deaths.ts";
 import type { Death } from "./link-deaths.ts";
 import { HostProcess, killHosts, LinkRig, staleMotion, WINDOW_NS } from "./link-rig.ts";
 
@@ -130,7 +120,13 @@ const slowest = (times: readonly Times[]): Times => ({
 });
 
 const startHosts = (death: Death): Promise<HostProcess[]> =>
-  Promise.all(death.hosts.map((args) => HostProcess.start(args)));
+  Promise.all(
+    death.hosts.map((args, index) =>
+      index === 0 && death.countsOnFirst === true
+        ? HostProcess.startCounting(args)
+        : HostProcess.start(args),
+    ),
+  );
 
 /** Every try in a world of its own, some beside each other; all have ended when one has failed. */
 async function tried(death: Death, course: Course): Promise<Times> {
@@ -189,9 +185,9 @@ test.each(lies)(
   TEST_MS_MAX,
 );
 
-/** What robots told the host that answers twice, by what became of a chunk. */
-async function receiptCount(word: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+/** What its robot told a host, by what became of a chunk. */
+async function receiptCount(host: HostProcess, word: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${host.metricsPort}/metrics`)).text();
   const line = `holdfast_host_receipts_total{robot="so101",word="${word}"} `;
   const found = text.split("\n").find((each) => each.startsWith(line));
   return Number(found?.slice(line.length) ?? 0);
@@ -199,11 +195,11 @@ async function receiptCount(word: string): Promise<number> {
 
 /** It harms nothing, and is known where the host hears that a repeat was refused. */
 async function isToldTwice(world: World, death: Death): Promise<Times> {
-  const { rig } = world;
+  const { rig, host } = world;
   let isHeard = false;
   const hearing = timed(rig, () => isHeard);
   for (let asks = 0; asks < ASKS_MAX && !isHeard; asks += 1) {
-    isHeard = (await receiptCount("late_or_repeated")) > 0;
+    isHeard = (await receiptCount(host, "late_or_repeated")) > 0;
     await Bun.sleep(10);
   }
   const knownMs = await hearing;
@@ -212,9 +208,11 @@ async function isToldTwice(world: World, death: Death): Promise<Times> {
   await rig.run(1_000);
   const decisionCount = rig.records.length / TICKS_A_DECISION;
   expect(rig.acceptedCount - accepted).toBeLessThanOrEqual(decisionCount + 1);
-  await beside(rig, () => death.begin(world));
-  await timed(rig, () => rig.policy.phase !== "ready");
-  const freshMs = await fresh(rig);
+  const freshMs = await inTurn(rig, async () => {
+    await beside(rig, () => death.begin(world));
+    await timed(rig, () => rig.policy.phase !== "ready");
+    return fresh(rig);
+  });
   await goesOn(rig);
   return { knownMs, freshMs };
 }
@@ -235,6 +233,13 @@ beforeAll(() => {
 
 test("a peer that says nothing, or goes away, is no host, and is told as one", async () => {
   for (const refusal of await Promise.all(refusals)) {
-    expect(refusal).toContain("Cannot use the policy host");
+    const [, proxyPort] = /Cannot use the policy host 127\.0\.0\.1:(\d+)/.exec(refusal) ?? [];
+    expect(Number(proxyPort)).toBeGreaterThan(0);
+    // A rig that was never made leaves no proxy listening.
+    expect(connectionTo(Number(proxyPort))).rejects.toThrow("Failed to connect");
   }
 }, 40_000);
+
+function connectionTo(port: number): Promise<unknown> {
+  return Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
+}

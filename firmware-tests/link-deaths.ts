@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { FAIR } from "../runtime/link/grpc-fault-proxy.ts";
 import type { LineWeather } from "../runtime/link/grpc-fault-proxy.ts";
-import { freePort, HostProcess, LinkRig } from "./link-rig.ts";
+import { HostProcess, LinkRig } from "./link-rig.ts";
 
 /** What a host is started with. */
 type HostArguments = readonly string[];
@@ -44,6 +44,8 @@ export type Death = {
   readonly hosts: readonly HostArguments[];
   /** What dies is not the hosts: the tries of the case share them. */
   readonly isShared: boolean;
+  /** The first host serves what it counts, on a port of its own. */
+  readonly countsOnFirst?: boolean;
   readonly begin: Act;
   /** What the robot's side says of it, in this order; the first is how the death is known. */
   readonly says: readonly RegExp[];
@@ -245,10 +247,9 @@ export const lies: readonly Death[] = [
   lying("answers garbage", ["--lie", "garbage"], /INTERNAL/),
 ];
 
-/** Where the host that answers twice tells what it was told of its answers. */
-export const METRICS_PORT = freePort();
-export const twice = lying(
-  "answers twice",
-  ["--lie", "twice", "--metrics", String(METRICS_PORT)],
-  /connected/,
-);
+/** Each try has hosts of its own: what the first is told of its answers is that try's alone. */
+export const twice: Death = {
+  ...lying("answers twice", ["--lie", "twice"], /connected/),
+  isShared: false,
+  countsOnFirst: true,
+};

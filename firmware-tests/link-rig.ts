@@ -34,7 +34,7 @@ const none = loadTask("none");
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 
 /** A TCP port of this machine: one that the kernel gave out a moment ago. */
-export function freePort(): number {
+function freePort(): number {
   const socket = { data: () => undefined };
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket });
   probe.stop(true);
@@ -66,10 +66,20 @@ class TenthLost extends SeededRandom {
 export class HostProcess {
   readonly port: number;
   readonly child: HostChild;
+  /** Where its counts are served; undefined where they are not. */
+  metricsPort: number | undefined;
 
   private constructor(child: HostChild, port: number) {
     this.child = child;
     this.port = port;
+  }
+
+  /** One that serves what it counts. */
+  static async startCounting(args: readonly string[]): Promise<HostProcess> {
+    const metricsPort = freePort();
+    const host = await HostProcess.start([...args, "--metrics", `${metricsPort}`]);
+    host.metricsPort = metricsPort;
+    return host;
   }
 
   static async start(args: readonly string[], port = 0): Promise<HostProcess> {
@@ -155,7 +165,7 @@ export class LinkRig {
     const parts = { random: new TenthLost(1), nowNs: () => clock.nowNs() };
     const proxy = await FaultProxy.open({ host: "127.0.0.1", port: 0 }, to, parts);
     const layout = new StateLayout(robot, robot.sources, "");
-    const policy = await openRemotePolicy({
+    const opening = openRemotePolicy({
       target: `127.0.0.1:${proxy.port}`,
       credentials: credentials.createInsecure(),
       tlsName: undefined,
@@ -172,7 +182,12 @@ export class LinkRig {
       seed: 1,
       note: () => undefined,
     });
-    return new LinkRig(proxy, to, policy, robot);
+    try {
+      return new LinkRig(proxy, to, await opening, robot);
+    } catch (error) {
+      proxy.close();
+      throw error;
+    }
   }
 
   get nowNs(): number {

@@ -3,7 +3,7 @@
 // refuses; what it had reserved before is eaten first, a gigabyte or so.
 
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KillRun } from "./kill-run.ts";
 import { FROM_SOURCE } from "./process.ts";
@@ -16,8 +16,14 @@ const [bun = "", main = ""] = FROM_SOURCE;
 /** The program from source, ready to eat. */
 export const EATER: readonly string[] = [bun, "--preload", PRELOAD, main];
 
+export type EatingThread = "control" | "main";
+
+/** Megabytes that this thread has kept so far. */
+export const eatenMb = ({ scratch }: KillRun, thread: EatingThread): number =>
+  statSync(join(scratch.runtimeFolder, `eaten-${thread}`)).size;
+
 /** From now on this thread of an EATER keeps all that it can get. */
-export function eat({ program, scratch }: KillRun, thread: "control" | "main"): void {
+export function eat({ program, scratch }: KillRun, thread: EatingThread): void {
   const status = readFileSync(`/proc/${program.pid}/status`, "utf8");
   const usedKib = Number(/^VmData:\s+(\d+) kB$/m.exec(status)?.[1]);
   const limit = usedKib * 1024 + MORE_BYTES;

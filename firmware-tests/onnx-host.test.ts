@@ -4,9 +4,9 @@
 
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { onnxModel } from "../runtime/policy/onnx-author.ts";
-import { loadRobot } from "../runtime/profile/load.ts";
-import { freePort, HostProcess, killHosts } from "./link-rig.ts";
+import { commandOnnx, commandPolicy, commandYaml, writeCommandModel } from "./command-model.ts";
+import type { CommandModel } from "./command-model.ts";
+import { HostProcess, killHosts } from "./link-rig.ts";
 import { reportOf, runToEnd, Scratch } from "./process.ts";
 import type { RunJson } from "./process.ts";
 import { writeAnchored } from "./so101-files.ts";
@@ -17,7 +17,6 @@ setDefaultTimeout(90_000);
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
-const names = loadRobot("so101").joints.map(({ name }) => name);
 const HORIZON = 8;
 const DT_MS = 40;
 /** Two joints walk from where they are commanded to be, the rest holds. */
@@ -30,69 +29,19 @@ const offsets = Array.from({ length: HORIZON }, (_, row) => [
   0,
 ]);
 
+const walk: CommandModel = { name: "walk", offsetsRad: offsets, dtMs: DT_MS };
+const [firstRow = [], ...rows] = offsets;
 const at = (name: string): string => join(scratch.folder, name);
-const yaml = `kind: policy
-schema_version: 1
-name: walk
-description: The command and what was learned to add to it.
-joints: [${names.join(", ")}]
-inputs:
-  - name: command
-    shape: [1, 6]
-    from: [command_rad]
-output:
-  name: actions
-  shape: [1, ${HORIZON}, 6]
-  space: joint_pos
-  dt_ms: ${DT_MS}
-`;
-
-const walk = (rows: readonly (readonly number[])[]): Uint8Array =>
-  onnxModel({
-    nodes: [{ op: "Add", inputs: ["command", "offset"], output: "actions" }],
-    constants: { offset: { shape: [1, HORIZON, 6], rows: rows.flat() } },
-    inputs: [{ name: "command", shape: [1, 6] }],
-    outputs: [{ name: "actions", shape: [1, HORIZON, 6] }],
-  });
-
-/** The same in words of ours, with the rounding of float32. */
-const oracle = `
-const offsets = ${JSON.stringify(offsets)};
-export function createPolicy(context) {
-  const writer = context.writer(context.jointPositions);
-  let allocator;
-  return {
-    name: "walk",
-    schema: writer.schema,
-    selectsMode: false,
-    plan: { horizon: ${HORIZON}, dtNs: ${DT_MS}e6 },
-    reset(_epoch, given) { allocator = given; },
-    async act(state) {
-      const values = writer.begin(state, allocator);
-      writer.chunk.record[4] = ${DT_MS}e6;
-      writer.chunk.record[5] = ${HORIZON};
-      for (const [row, added] of offsets.entries()) {
-        for (const [joint, each] of added.entries()) {
-          const command = Math.fround(state.command[joint]);
-          values[row * writer.width + joint] = Math.fround(command + Math.fround(each));
-        }
-      }
-      return writer.chunk;
-    },
-  };
-}
-`;
+const yaml = commandYaml(walk);
 
 beforeAll(async () => {
-  await Bun.write(at("walk.onnx"), walk(offsets));
-  await Bun.write(at("walk.yaml"), yaml);
-  await Bun.write(at("walk.ts"), oracle);
-  const [first = [], ...rest] = offsets;
-  await Bun.write(at("nan.onnx"), walk([[Number.NaN, ...first.slice(1)], ...rest]));
-  await Bun.write(at("nan.yaml"), yaml);
-  await Bun.write(at("bad.onnx"), walk(offsets));
+  await writeCommandModel(scratch.folder, walk);
+  await Bun.write(at("walk.ts"), commandPolicy(walk, true));
+  const nan = [[Number.NaN, ...firstRow.slice(1)], ...rows];
+  await writeCommandModel(scratch.folder, { ...walk, name: "nan", offsetsRad: nan });
+  await Bun.write(at("bad.onnx"), commandOnnx(walk));
   await Bun.write(at("bad.yaml"), yaml.replace("dt_ms", "dt_s"));
-  await Bun.write(at("other.onnx"), walk(offsets));
+  await Bun.write(at("other.onnx"), commandOnnx(walk));
   await Bun.write(at("other.yaml"), yaml.replace("name: command", "name: order"));
 });
 
@@ -136,11 +85,10 @@ test("a model whose answers are no numbers moves nothing", async () => {
   const here = await run(at("nan.onnx"));
   expect(here.evidence["accepted"]).toBeUndefined();
   expect(here.evidence["rejected_not_finite"]).toBeGreaterThan(30);
-  const port = freePort();
-  const host = await HostProcess.start(["--policy", at("nan.onnx"), "--metrics", `${port}`]);
+  const host = await HostProcess.startCounting(["--policy", at("nan.onnx")]);
   const there = await run(`grpc://127.0.0.1:${host.port}`);
   expect([there.ticks, there.evidence["accepted"]]).toEqual([400, undefined]);
-  const counts = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const counts = await (await fetch(`http://127.0.0.1:${host.metricsPort}/metrics`)).text();
   const [, refused = "0"] =
     /receipts_total{robot="so101",word="not_finite"} (\d+)/.exec(counts) ?? [];
   expect(Number(refused)).toBeGreaterThan(30); // it was asked, and did answer

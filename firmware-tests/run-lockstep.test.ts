@@ -58,8 +58,17 @@ describe("two processes", () => {
     });
     // The sample of each tick is half a period old, as on the phase grid of a live run.
     expect(report.sample_age_us).toEqual({ p50: 2_500, p99: 2_500, max: 2_500 });
+    // A policy is shown readings when their tick is over, and the next tick moves by it: goal P9.
+    expect(report.decision_us).toEqual({ p50: 7_500, p99: 7_500, max: 7_500 });
     expect(report.trace_hash).toMatch(/^[0-9a-f]{64}$/);
   }, 60_000);
+});
+
+test("what a policy takes for itself is not in the way from readings to motion", async () => {
+  const wait = "--policy-latency uniform:50ms..250ms";
+  const { decision_us: decision } = await run(`--policy sine --task none --duration 6 ${wait}`);
+  expect(decision.p50).toBeGreaterThanOrEqual(7_500);
+  expect(decision.max).toBeLessThanOrEqual(12_500); // its end lies anywhere in a period
 });
 
 test("episodes are counted when they are over, not when they begin", async () => {

@@ -127,6 +127,17 @@ describe("a run", () => {
     expect([end.code, path.includes("RUNNING"), path.at(-1)]).toEqual([0, true, "SAFE_STOP"]);
   });
 
+  test("as a service waits for a start, and moves nothing before", async () => {
+    const run = launch("--wait-for-start");
+    const start = await untilStatus(run, ({ tick }) => (tick as number) > 0);
+    const ready = await untilStatus(run, ({ tick }) => (tick as number) > 400);
+    expect(ready).toMatchObject({ mode: "STARTING", commandRad: start["commandRad"] });
+    await runToEnd(["start", "--pid", `${run.pid}`], { scratch });
+    await untilStatus(run, ({ commandRad }) => !Bun.deepEquals(commandRad, ready["commandRad"]));
+    run.signal("SIGTERM");
+    expect(reportOf(await run.end).supervisor_path).toEqual(["STARTING", "RUNNING", "SAFE_STOP"]);
+  });
+
   test("ends as well when nobody reads what it prints", async () => {
     const command = `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`;
     const args = [...FROM_SOURCE, "run", "--duration", "1", "--port", `${PORT}`];

@@ -10,7 +10,7 @@ import pins from "./bun-packages.json" with { type: "json" };
 import { ROOT, runCommand } from "./child-process.ts";
 
 const FETCH_SECONDS_MAX = 300;
-/** Levels above take ten times as long for a tenth less. */
+/** Level 19 takes 6 to 19 times as long, for a tenth less. */
 const ZSTD_LEVEL = 12;
 
 export type BuildTarget = {
@@ -50,7 +50,7 @@ export async function buildTarget(target: BuildTarget): Promise<string> {
     minify: true,
     bytecode: true,
     sourcemap: "inline",
-    splitting: true, // threads share most of their code: 14 MB
+    splitting: true, // threads share most of their code: scripts/README.md has how much
     // Where this clone lies is no part of the program; grpc-js would put it in.
     define: { __dirname: '"/"' },
     plugins: [packedWasm],
@@ -81,7 +81,7 @@ async function entryPoints(): Promise<string[]> {
   return ["runtime/main.ts", ...workers].map((path) => join(ROOT, path));
 }
 
-/** Wasm goes in packed, which `hal/embedded.ts` undoes that: 20 MB less, about 25 ms a file. */
+/** Wasm goes in packed; `hal/embedded.ts` undoes that where one is loaded. */
 const packedWasm: Bun.BunPlugin = {
   name: "packed wasm",
   setup(builder) {

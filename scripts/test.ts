@@ -34,12 +34,13 @@ const COMPUTING = [
   ...["restart-histories*", "supervisor-explore*"],
   ...["scenarios/*losses*", "scenarios/field-reports*", "scenarios/proof-ignored*"],
 ].map((name) => new Bun.Glob(`firmware-tests/${name}`));
-// Coverage makes hot loops five times slower, and does not follow threads and child processes.
+// Coverage makes hot loops five times slower, does not follow threads and child processes, and goes
+// on beside tests in real time. `estop-emulator*` stays: nothing else loads the emulated board.
 const NOT_FOR_COVERAGE = [
   ...["estop-behaviour*", "estop-chip*", "estop-core*", "estop-e2e*", "estop-errors*"],
   ...["estop-fuzz*", "estop-late*", "estop-model*", "kill-matrix*", "scenarios/*"],
   ...["command-line*", "console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
-  ...["host-metrics*", "link-deaths*", "onnx-host*", "openpi-link*", "pair.test*"],
+  ...["host-metrics*", "link-deaths*", "link-gaps*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["jpeg-link*", "pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
   ...["anchoring*", "host-start*", "policy-trouble*", "profile-sweep*", "stood-still*"],
 ].map((name) => `firmware-tests/${name}`);

@@ -180,14 +180,20 @@ function counted({ trouble }: EstopBlip, bench: EstopBench, phase: number): numb
 
 test.each(estopBlips)("$id: counted within what the table says, and nothing else", (blip) => {
   const onChip = SOME.map((phase) => counted(blip, avr(), phase));
-  const onCore = hasHostCompiler ? EVERY.map((phase) => counted(blip, core(), phase)) : [];
   noteFigure({
     part: "loss table",
     case: blip.id,
     measured: `counted within ${Math.max(...onChip)} ms, nothing cut`,
     limit: `${blip.countedWithinMs} ms`,
-    tries: `${onChip.length} phases on the chip, ${onCore.length} on its core`,
+    tries: `${onChip.length} phases`,
   });
   expect(Math.max(...onChip)).toBe(blip.countedWithinMs);
-  expect(Math.max(...onCore)).toBeLessThanOrEqual(blip.countedWithinMs);
 });
+
+test.skipIf(!hasHostCompiler).each(estopBlips)(
+  "$id: the same at every phase of its core",
+  (blip) => {
+    const onCore = EVERY.map((phase) => counted(blip, core(), phase));
+    expect(Math.max(...onCore)).toBeLessThanOrEqual(blip.countedWithinMs);
+  },
+);

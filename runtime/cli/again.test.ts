@@ -19,13 +19,14 @@ test("nothing that was given is left out, and nothing that was not is added", ()
     port: 9_000,
     estop: "emulated",
     autoReset: false,
+    waitForStart: true,
     json: true,
   };
   expect(againCommand("../scripts/run", "./my-arm.yaml", values, 0.96)).toBe(
     "../scripts/run run ./my-arm.yaml --policy './my policies/it'\\''s.ts' --task reach " +
       "--duration 0.96 --time lockstep --policy-latency normal:150ms,40ms --seed 7 " +
       "--fault freeze:joints@2s+500ms --fault drop:joints%20 --spin-tail 12.5 " +
-      "--estop emulated --no-auto-reset",
+      "--estop emulated --no-auto-reset --wait-for-start",
   );
 });
 

@@ -33,6 +33,7 @@ export function againCommand(
   add("--estop", values.estop);
   add("--estop-key", values.estopKey);
   if (values.autoReset === false) words.push("--no-auto-reset");
+  if (values.waitForStart === true) words.push("--wait-for-start");
   return [program, ...words].map(quotedForShell).join(" ");
 }
 

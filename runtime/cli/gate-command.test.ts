@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { tickSlotCount, TickSlot } from "../contracts/tick-record.ts";
 import { FlightRecorder } from "../core/flight-recorder.ts";
+import { builtinFiles } from "../profile/builtin.ts";
 import { dumpFlight } from "./flight-dump.ts";
 import { fakeContext, freshUser } from "./fixture.ts";
 import { runProgram } from "./program.ts";
@@ -121,8 +122,18 @@ test.each([
   ["--from FILE --runs 2", "Cannot use --runs: expected no --from, found both"],
   ["--runs 0", "Cannot use --runs: expected a whole number from 1 to 1000"],
   ["ur5e --task pick_place", "gripper"],
+  ["--policy nobody", "Cannot use --policy: expected one of hold, "],
+  [
+    "--policy ./nothing.ts",
+    'Cannot use --policy: expected a file, found nothing at "./nothing.ts"',
+  ],
+  ["--task TASK", "task.yaml:9:17: default_policy: expected one of hold, "],
 ])("%s is refused", async (args, message) => {
-  const { code, out, err } = await gate(args.replace("FILE", import.meta.path));
+  const task = join(folder, "task.yaml");
+  const none = builtinFiles.get("profiles/tasks/none.yaml")!;
+  await Bun.write(task, none.replace("default_policy: hold", "default_policy: nobody"));
+  const typed = args.replace("FILE", import.meta.path).replace("TASK", task);
+  const { code, out, err } = await gate(typed);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain(message);
 });

@@ -14,6 +14,7 @@ import type { GateReport, GoodRuns } from "./gate-report.ts";
 import { formatGateReport, gateJson } from "./gate-report.ts";
 import { CATCH_UP_S, judgeFlight } from "./gate-flight.ts";
 import { writeJson } from "./json-out.ts";
+import { checkPolicy } from "./policy-choice.ts";
 import { runOptions } from "./run-command.ts";
 import { printable } from "./output.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -119,6 +120,7 @@ async function dryRun(
     duration,
   } as const;
   const first = runOptions(profile, { ...asked, seed: firstSeed });
+  await checkPolicy(first.plan, values, profile, context);
   const { robot } = first.plan;
   const total = new GateTally(robot);
   const good = new GateTally(robot);

@@ -13,13 +13,14 @@ import { PROTOCOL_VERSION } from "../link/limits.ts";
 import { policyContext } from "../policy/context.ts";
 import { PolicyError } from "../policy/policy-error.ts";
 import { policyKind } from "../policy/policy-kind.ts";
-import { createPolicy, policies } from "../policy/registry.ts";
+import { createPolicy } from "../policy/registry.ts";
 import { robotNames, taskNames } from "../profile/builtin.ts";
-import { fieldError, loadRobot, loadTask } from "../profile/load.ts";
-import { oneOf, ProfileError } from "../profile/problem.ts";
+import { loadRobot, loadTask } from "../profile/load.ts";
+import { ProfileError } from "../profile/problem.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { layoutOf } from "../workers/plan.ts";
 import type { HostValues } from "./host-command.ts";
+import { defaultPolicyOf, requireShipped } from "./policy-choice.ts";
 import { checkPolicyFile } from "./policy-file.ts";
 import type { HostedPolicy, HostPolicyThreads } from "./policy-host.ts";
 import { quoted, UsageError } from "./usage.ts";
@@ -54,12 +55,8 @@ async function isPolicyFile(policy: string, task: TaskProfile | undefined): Prom
     throw new UsageError("--policy", expected, quoted(policy));
   }
   if (await checkPolicyFile(policy)) return true;
-  const names = policies.map(({ name }) => name);
-  if (names.includes(policy)) return false;
-  const expected = oneOf(names, policy);
-  if (task !== undefined) throw fieldError(task, "/default_policy", expected);
-  const orPath = `${expected}, or a path to a .ts, .js or .onnx file`;
-  throw new UsageError("--policy", orPath, quoted(policy));
+  await requireShipped(policy, () => (task === undefined ? undefined : defaultPolicyOf(task)));
+  return false;
 }
 
 /** Robots and tasks that were not given are the built-in ones: no others are served then. */

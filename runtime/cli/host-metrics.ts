@@ -2,7 +2,7 @@
 // by the link and put into text when somebody asks: a metrics library would keep them twice.
 
 import type { HostCounts, RobotCounts } from "../link/host-counts.ts";
-import { quoted, UsageError } from "./usage.ts";
+import { listenError } from "./listen-error.ts";
 
 const ADDRESS = "127.0.0.1";
 const PATH = "/metrics";
@@ -123,12 +123,7 @@ export function serveMetrics(port: number, read: () => string): MetricsServer {
       },
     };
   } catch (cause) {
-    if (!(cause instanceof Error)) throw cause;
-    throw new UsageError(
-      "--metrics",
-      "a port that is free",
-      `${quoted(String(port))}: ${cause.message}`,
-    );
+    throw listenError("--metrics", `${ADDRESS}:${port}`, cause);
   }
 }
 

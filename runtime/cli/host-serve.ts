@@ -44,9 +44,19 @@ export async function servePolicies(values: HostValues, context: CommandContext)
   const trust = trustFor(address, context, note);
   const threads = new HostPolicyThreads(spawnHostPolicy, () => clock.nowNs(), note);
   const stepping = setInterval(() => threads.step(), STEP_MS);
+  // Before anything loads, which may take minutes, and long before anybody knows the host.
+  const ended = firstSignal(context.signals, () => context.leave(ExitCode.Interrupted));
   try {
-    const hosted = await checkHosted(values, threads, (path) => tryPolicyFile(path, note));
-    await serve({ address, values, context, clock, note, trust, threads, hosted });
+    const hosted = await Promise.race([
+      checkHosted(values, threads, (path) => tryPolicyFile(path, note)),
+      ended,
+    ]);
+    if (hosted === undefined) {
+      context.err.write("holdfast: ended before the host listened\n");
+      context.exitWith(ExitCode.Failed);
+      return;
+    }
+    await serve({ address, values, context, clock, note, trust, threads, hosted, ended });
   } finally {
     clearInterval(stepping);
     threads.close();
@@ -63,11 +73,13 @@ type Serving = {
   readonly trust: Trust;
   readonly threads: HostPolicyThreads;
   readonly hosted: HostedPolicy;
+  /** Resolves at the first signal. */
+  readonly ended: Promise<void>;
 };
 
 /** Listens, until a signal. Throws UsageError when it cannot. */
 async function serve(serving: Serving): Promise<void> {
-  const { address, values, context, clock, note, trust, threads, hosted } = serving;
+  const { address, values, context, clock, note, trust, threads, hosted, ended } = serving;
   const { host, port } = await open(address, {
     credentials: trust.credentials,
     ...(trust.admits !== undefined && { admits: trust.admits }),
@@ -77,8 +89,6 @@ async function serve(serving: Serving): Promise<void> {
     openPolicy: (hello, events) => openHostPolicy(threads, hosted, hello, events),
     note,
   });
-  // Before the first line: whoever reads it may ask at once, or end it.
-  const ended = firstSignal(context.signals, () => context.leave(ExitCode.Interrupted));
   const metrics =
     values.metrics === undefined
       ? undefined
@@ -155,7 +165,7 @@ async function open(
   try {
     return await GrpcHost.open(address.target, options);
   } catch (cause) {
-    throw listenError(address.target, cause);
+    throw listenError("--listen", address.target, cause);
   }
 }
 

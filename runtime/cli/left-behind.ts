@@ -4,10 +4,17 @@
 // or holds the pipe, who may be another one, or in another container. What is another user's, a
 // link, or under any other name stays. Two at once do no harm.
 
-import { closeSync, constants, lstatSync, openSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, rmSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { join } from "node:path";
-import { codeOf, folderCandidates, folderTrouble, removeSocket } from "./runtime-folder.ts";
+import {
+  codeOf,
+  folderCandidates,
+  folderTrouble,
+  namesIn,
+  removeSocket,
+  SOCKET_NAME,
+} from "./runtime-folder.ts";
 import type { FolderUser } from "./runtime-folder.ts";
 
 type Kind = {
@@ -23,7 +30,7 @@ const socket = {
   remove: removeSocket,
 };
 const kinds: readonly Kind[] = [
-  { name: /^(\d{1,10})\.sock$/, ...socket },
+  { name: SOCKET_NAME, ...socket },
   { name: /^\.(\d{1,10})\.new$/, ...socket },
   {
     name: /^estop-(\d{1,10})-\w+$/,
@@ -83,14 +90,6 @@ function isReadPipe(path: string): boolean {
     return true;
   } catch (cause) {
     return codeOf(cause) !== "ENXIO";
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // it cannot be read, or went away
   }
 }
 

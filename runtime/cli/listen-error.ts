@@ -1,6 +1,7 @@
 // Why an address cannot be listened at, in words of ours: each library has its own, and some name
 // neither the address nor the reason.
 
+import { codeOf } from "./runtime-folder.ts";
 import { UsageError } from "./usage.ts";
 
 const words: Readonly<Record<string, string>> = {
@@ -9,10 +10,21 @@ const words: Readonly<Record<string, string>> = {
   EACCES: "a port for root alone",
 };
 
+/** What each option that makes a listener wants. */
+const wanted = {
+  "--listen": "an address that is free",
+  "--metrics": "a port that is free",
+} as const;
+
 /** The error to throw for what opening a listener threw. */
-export function listenError(target: string, cause: unknown): UsageError {
+export function listenError(
+  option: keyof typeof wanted,
+  target: string,
+  cause: unknown,
+): UsageError {
   if (!(cause instanceof Error)) throw cause;
-  const code = /\bE[A-Z]{3,}\b/.exec(cause.message)?.[0] ?? "";
+  // Some libraries have the system's name as a field, others in their words.
+  const code = [codeOf(cause), ...cause.message.split(/\W/)].find((word) => word in words) ?? "";
   const why = words[code] ?? `which cannot be listened at: ${cause.message}`;
-  return new UsageError("--listen", "an address that is free", `${target}, ${why}`);
+  return new UsageError(option, wanted[option], `${target}, ${why}`);
 }

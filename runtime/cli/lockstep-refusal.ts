@@ -8,7 +8,8 @@ import { UsageError } from "./usage.ts";
 export function lockstepRefusal({
   plan,
   estop,
-}: Pick<RunOptions, "plan" | "estop">): UsageError | undefined {
+  waitsForStart,
+}: Pick<RunOptions, "plan" | "estop" | "waitsForStart">): UsageError | undefined {
   const { robot, task, spinTailNs, openpi } = plan;
   const camera = robot.sim?.camera?.id;
   if (spinTailNs > 0) return besideStreaming("--spin-tail");
@@ -17,6 +18,7 @@ export function lockstepRefusal({
     const why = isShown ? "the server is shown pictures" : `task ${task.name} requires pictures`;
     return new UsageError("--time", `streaming, as ${why}`, '"lockstep"');
   }
+  if (waitsForStart) return besideStreaming("--wait-for-start");
   return estop.kind === "none" ? undefined : besideStreaming("--estop");
 }
 

@@ -2,12 +2,19 @@
 // that nobody listens on belongs to a run that died, and is removed. A run that does not answer
 // in time is reported as such, never waited for.
 
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Socket, SocketHandler } from "bun";
 import { ANSWER_SIZE_BYTES_MAX, readAnswer, requestLine } from "./operator-protocol.ts";
 import type { OperatorAnswer, OperatorMethod } from "./operator-protocol.ts";
-import { codeOf, folderCandidates, folderTrouble, removeSocket } from "./runtime-folder.ts";
+import {
+  codeOf,
+  folderCandidates,
+  folderTrouble,
+  namesIn,
+  removeSocket,
+  SOCKET_NAME,
+} from "./runtime-folder.ts";
 import type { FolderUser } from "./runtime-folder.ts";
 
 export type RunSocket = { readonly pid: number; readonly path: string };
@@ -35,7 +42,7 @@ export function runSockets(user: FolderUser): RunSocket[] {
   const found = folderCandidates(user).flatMap((folder) => {
     if (folderTrouble(folder, user.uid) !== undefined) return [];
     return namesIn(folder).flatMap((name) => {
-      const pid = /^(\d{1,10})\.sock$/.exec(name)?.[1];
+      const pid = SOCKET_NAME.exec(name)?.[1];
       const path = join(folder, name);
       return pid !== undefined && isSocket(path) ? [{ pid: Number(pid), path }] : [];
     });
@@ -100,16 +107,6 @@ function connectError(run: RunSocket, cause: unknown): OperatorError {
     return new OperatorError("no_listener", run.pid, "it is gone", cause);
   }
   return new OperatorError(code === "ENOENT" ? "no_listener" : "no_answer", run.pid, code, cause);
-}
-
-// Nothing that the file system says may keep a stop from the other runs.
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // it cannot be read, or went away
-  }
 }
 
 function isSocket(path: string): boolean {

@@ -9,12 +9,12 @@ import { keyHelp } from "./keys.ts";
 import { askRun, runSockets } from "./operator-client.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 
-const PORT = 18_431;
+const PLACE = { port: 18_431, hasButton: true };
 
 function sit(isAttached = true) {
   const terminal = new FakeTerminal();
   const context = fakeContext({ keyboard: terminal, pid: 77 });
-  const desk = new OperatorDesk(context, context.out, PORT);
+  const desk = new OperatorDesk(context, context.out, PLACE);
   const run = new FakeRun();
   if (isAttached) desk.attach(run);
   return { terminal, context, desk, run };
@@ -32,7 +32,7 @@ test("keys do what they say and the answer is shown", () => {
   const [page, help, ...answers] = context.out.text.split("\n");
   expect(page).toMatch(/^page: http:\/\/127\.0\.0\.1:184\d\d\/$/);
   expect([help, ...answers]).toEqual([
-    keyHelp(true), // its e-stop is emulated
+    keyHelp(true),
     "stop heard",
     "reset heard",
     "start heard",
@@ -164,7 +164,7 @@ test("a folder that may not be used costs the socket and not the run", () => {
   const folder = join(context.user.environment["XDG_RUNTIME_DIR"]!, "holdfast");
   symlinkSync("/", folder);
   const user = { ...context.user, uid: context.user.uid + 100_000 };
-  const desk = new OperatorDesk({ ...context, user }, context.out, PORT);
+  const desk = new OperatorDesk({ ...context, user }, context.out, PLACE);
   desk.attach(new FakeRun());
   desk.close();
   expect(context.out.text).toStartWith(
@@ -177,7 +177,7 @@ test("the word that lets the page start is told on a terminal, and in no log", (
   const told = [true, false].map((isTerminal) => {
     const context = fakeContext();
     context.out.isTerminal = isTerminal;
-    const desk = new OperatorDesk(context, context.out, PORT);
+    const desk = new OperatorDesk(context, context.out, PLACE);
     desk.attach(new FakeRun());
     desk.close();
     return /page: http:\/\/127\.0\.0\.1:\d+\/(?:#[\w-]{32})?(?=\n)/.exec(context.out.text)?.[0];
@@ -195,7 +195,7 @@ test("an end that is asked for before there is a run is heard", async () => {
 test("with keys an end is told in keys, and without a terminal in signals", () => {
   const ends = [new FakeTerminal(), undefined].map((keyboard) => {
     const context = fakeContext({ keyboard });
-    const desk = new OperatorDesk(context, context.out, PORT);
+    const desk = new OperatorDesk(context, context.out, PLACE);
     context.signals.emit("SIGTERM");
     desk.close();
     return context.out.text;

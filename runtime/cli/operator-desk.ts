@@ -3,7 +3,7 @@
 // run has a handle, so that a stop or a Ctrl-C while threads still load is not lost.
 
 import { ConsoleServer } from "../console/server.ts";
-import { Mode } from "../contracts/mode.ts";
+import { mayMove, Mode } from "../contracts/mode.ts";
 import type { ModeChange } from "../record/mode-story.ts";
 import { ChangeLines } from "./change-lines.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -22,13 +22,20 @@ import { ExitCode } from "./usage.ts";
 
 const STATUS_PERIOD_MS = 1_000;
 
+export type DeskPlace = {
+  /** The first one that the page tries. */
+  readonly port: number;
+  /** There is an e-stop that a key presses. */
+  readonly hasButton: boolean;
+};
+
 export class OperatorDesk {
   readonly #context: CommandContext;
   readonly #line: StatusLine;
   readonly #changes = new ChangeLines("change");
   /** Cues from elsewhere. */
   readonly #requests = new ChangeLines("request");
-  readonly #port: number;
+  readonly #place: DeskPlace;
   readonly #keys: TerminalKeys | undefined;
   #handle: RunHandle | undefined;
   #socket: OperatorSocket | undefined;
@@ -42,15 +49,14 @@ export class OperatorDesk {
   readonly #isPrivate: boolean;
   #isClosed = false;
 
-  /** `port` is the first one the page tries. */
-  constructor(context: CommandContext, out: TextOut, port: number) {
+  constructor(context: CommandContext, out: TextOut, place: DeskPlace) {
     this.#context = context;
     const { keyboard, program, pid } = context;
     this.#line = new StatusLine(
       out,
       keyboard === undefined ? commandWords(program, pid) : keyWords,
     );
-    this.#port = port;
+    this.#place = place;
     this.#isPrivate = out.isTerminal;
     const hear = oncePerAct(() => this.#hearSignal());
     watchSignals(context.signals, ignoredSignals(), hear);
@@ -83,8 +89,7 @@ export class OperatorDesk {
   /** Writes that the mode changed, unless too many such lines came at once. */
   tellChange(change: ModeChange, firstNs: number): void {
     if (change.fromMode === -1 && change.toMode === Mode.Starting) return; // the hint says it
-    const isFlicker = change.toMode === Mode.Running || change.toMode === Mode.Degraded;
-    const lines = this.#changes.add(changeText(change, firstNs), !isFlicker);
+    const lines = this.#changes.add(changeText(change, firstNs), !mayMove(change.toMode));
     for (const line of lines) this.note(line);
     if (lines.length > 0) this.#show();
   }
@@ -106,7 +111,7 @@ export class OperatorDesk {
   }
 
   get #keyHelp(): string {
-    return keyHelp(this.#handle?.status().estop.startsWith("emulated") ?? false);
+    return keyHelp(this.#place.hasButton);
   }
 
   #act(key: KeyName): void {
@@ -194,10 +199,11 @@ export class OperatorDesk {
   }
 
   #openPage(handle: RunHandle): void {
-    this.#page = ConsoleServer.open(handle, this.#port);
+    const { port } = this.#place;
+    this.#page = ConsoleServer.open(handle, port);
     this.note(
       this.#page === undefined
-        ? `no page: no port is free from ${this.#port} on`
+        ? `no page: no port is free from ${port} on`
         : `page: ${this.#isPrivate ? this.#page.ownerUrl : this.#page.url}`,
     );
   }

@@ -18,6 +18,7 @@ import {
   prepareFolder,
   removeSocket,
   RuntimeFolderError,
+  socketName,
 } from "./runtime-folder.ts";
 import type { FolderUser } from "./runtime-folder.ts";
 
@@ -58,7 +59,7 @@ export class OperatorSocket {
 
   static #openIn(folder: string, handle: RunHandle, pid: number): OperatorSocket {
     const hidden = join(folder, `.${pid}.new`);
-    const path = join(folder, `${pid}.sock`);
+    const path = join(folder, socketName(pid));
     let listener: UnixSocketListener<Connection> | undefined;
     try {
       rmSync(hidden, { force: true });

@@ -102,7 +102,7 @@ async function open(
   try {
     return await PairHost.open(options);
   } catch (cause) {
-    throw listenError(listen, cause);
+    throw listenError("--listen", listen, cause);
   }
 }
 

@@ -8,7 +8,15 @@ import { Mode } from "../contracts/mode.ts";
 import { Reason } from "../contracts/reason.ts";
 import { loadRobot, loadTask } from "../profile/load.ts";
 import { runProgram } from "./program.ts";
-import { exampleReport, FakeRun, fakeContext, freshUser, startFake } from "./fixture.ts";
+import {
+  exampleReport,
+  FakeRun,
+  FakeTerminal,
+  fakeContext,
+  freshUser,
+  startFake,
+} from "./fixture.ts";
+import { keyHelp } from "./keys.ts";
 import type { RunOptions } from "./run-options.ts";
 
 const policyNames =
@@ -54,6 +62,10 @@ const bad: readonly (readonly [string, string])[] = [
   [
     "run --spin-tail 5 --time lockstep",
     "Cannot use --spin-tail: expected --time streaming with it, found --time lockstep",
+  ],
+  [
+    "run --wait-for-start --time lockstep",
+    "Cannot use --wait-for-start: expected --time streaming with it, found --time lockstep",
   ],
   ["run --port 0", 'Cannot use --port: expected a whole number from 1 to 65535, found "0"'],
   ["run --port 70000", 'Cannot use --port: expected a whole number from 1 to 65535, found "70000"'],
@@ -265,6 +277,17 @@ test.each([
   await runProgram([...line.split(" "), "--port", "18411"], context);
   const again = /^Again[^:]*: holdfast (.*)\n$/m.exec(context.out.text)![1]!;
   expect(summary(await optionsOf(again))).toEqual(summary(await optionsOf(line)));
+});
+
+test.each([
+  ["run --estop emulated", true],
+  ["run", false],
+])("the keys of %p name an e-stop: %p", async (line, hasButton) => {
+  const run = new FakeRun(); // whatever its status says of one
+  const keyboard = new FakeTerminal();
+  const context = fakeContext({ keyboard, startRun: startFake(run, () => run.quit()) });
+  await runProgram([...line.split(" "), "--port", "18411"], context);
+  expect(context.out.text.split("\n")).toContain(keyHelp(hasButton));
 });
 
 test("a deployment shows its own name, at the start and in the report", async () => {

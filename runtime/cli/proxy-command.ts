@@ -122,7 +122,7 @@ async function open(
   try {
     return await FaultProxy.open(from, to, parts);
   } catch (cause) {
-    throw listenError(from.target, cause);
+    throw listenError("--listen", from.target, cause);
   }
 }
 

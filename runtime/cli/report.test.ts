@@ -61,6 +61,7 @@ test("a run in real time", () => {
     expect.stringMatching(/^ {2}wake-up {8}p50 1 µs, p99 \d+ µs, max 13000 µs after its time$/),
     "  tick work      p50 0 µs, p99 0 µs, max 0 µs",
     "  sample age     p50 0 µs, p99 0 µs, max 0 µs when its tick began",
+    "  decisions      p50 0 µs, p99 0 µs, max 0 µs from readings to motion, less the policy's time",
     "  no decision    2 of 7 ticks, held as none came in time",
     "  safe ticks     held instead of moving: 1 stale_state, 3 no_action",
     "  limited        commands changed by a limit: 1 velocity",

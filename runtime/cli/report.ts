@@ -69,6 +69,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     wake_us: micros(stats.wake),
     work_us: micros(stats.work),
     sample_age_us: micros(stats.sampleAge),
+    decision_us: micros(stats.decision),
     coverage_gap_ticks: stats.coverageGapCount,
     safe_entries: byReason(stats.safeTicks, report.policySafeTicks),
     safe_episodes: byReason(stats.safeEpisodes, report.policySafeEpisodes),
@@ -151,6 +152,7 @@ function timingLines({ stats, options }: RunReport): string[] {
     `  wake-up        ${spread(stats.wake)} after its time`,
     `  tick work      ${spread(stats.work)}`,
     `  sample age     ${spread(stats.sampleAge)} when its tick began`,
+    `  decisions      ${spread(stats.decision)} from readings to motion, less the policy's time`,
   ];
 }
 

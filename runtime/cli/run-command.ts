@@ -2,28 +2,22 @@
 // and reports how it went. Everything that a person can get wrong is refused here, before anything
 // is started. With --json the last and only line of standard output is the report.
 
-import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
-import { isRemote, parseDialAddress } from "../link/address.ts";
-import { isOpenpi } from "../link/openpi-address.ts";
 import { parseLatency } from "../policy/latency.ts";
-import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
-import { oneOf } from "../profile/problem.ts";
+import { loadDeployment, loadTask } from "../profile/load.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
-import { stateFolder } from "../workers/state-folder.ts";
-import { wallTimeMs } from "../workers/system-clock.ts";
 import { againCommand } from "./again.ts";
 import type { CommandContext } from "./command-context.ts";
 import { CHARACTER_DEVICE, fileKind, NOTHING } from "./file-kind.ts";
 import { lockstepRefusal } from "./lockstep-refusal.ts";
 import { openpiPlan } from "./openpi-choice.ts";
-import { checkPolicyFile } from "./policy-file.ts";
+import { checkPolicy, policyOf } from "./policy-choice.ts";
 import { OperatorDesk } from "./operator-desk.ts";
 import { writeJson } from "./json-out.ts";
 import { exitCode, formatReport, jsonReport } from "./report.ts";
@@ -48,6 +42,7 @@ import {
 const DEFAULT_PROFILE = "so101";
 const DEFAULT_SEED = 1;
 const DEFAULT_PORT = 8080;
+const PLUGGED_LINE = "the serial line of a board that is plugged in (ls -l /dev/serial/by-id)";
 const timeModels = ["streaming", "lockstep"] as const;
 
 // The parser names a value after its option, which has no room for a unit.
@@ -67,6 +62,7 @@ export type RunValues = {
   readonly estop?: string;
   readonly estopKey?: string;
   readonly autoReset?: boolean;
+  readonly waitForStart?: boolean;
   readonly json?: boolean;
 };
 
@@ -101,6 +97,7 @@ export function addRunCommand(
     .addOption(valueOption("--estop <LINE>", "emulated, or its serial line (none)", textOf))
     .addOption(valueOption("--estop-key <FILE>", "key of a keyed board, 16 hex digits", textOf))
     .option("--no-auto-reset", "leave the emulated e-stop's reset to a person")
+    .option("--wait-for-start", "a service: moves only after holdfast start")
     .option("--json", "print the report as one line of JSON")
     .addHelpText("after", () => runHelp(listed))
     .action(async (profile: string | undefined, values: RunValues) => {
@@ -147,7 +144,7 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   const deployment = loadDeployment(profile);
   const task = loadTask(values.task ?? deployment.task);
   requireFit(deployment.robot, task);
-  const policy = values.policy ?? policyOf(values.task, deployment.policy, task.defaultPolicy);
+  const policy = policyOf(values, deployment, task);
   const plan: RunPlan = {
     robot: deployment.robot,
     ...openpiPlan(policy, deployment, task),
@@ -163,9 +160,11 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   for (const text of plan.faults) parseFaultSpec(text, sourcesOf(plan));
   const time = values.time ?? "streaming";
   const estop = estopChoice(values, hasKeyboard);
-  const refusal = lockstepRefusal({ plan, estop });
+  const waitsForStart = values.waitForStart === true;
+  const refusal = lockstepRefusal({ plan, estop, waitsForStart });
   if (time === "lockstep" && refusal !== undefined) throw refusal;
-  return { profile: deployment.name, plan, time, durationS: values.duration, estop };
+  const durationS = values.duration;
+  return { profile: deployment.name, plan, time, durationS, estop, waitsForStart };
 }
 
 function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
@@ -182,75 +181,19 @@ function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
   if (estop === undefined || estop === "none") return { kind: "none" };
   if (isEmulated) return { kind: "emulated", autoReset: !hasKeyboard && autoReset !== false };
   if (isBoard) {
-    requireLine(estop);
     const key = estopKey === undefined ? undefined : readEstopKey(estopKey);
     return { kind: "board", path: estop, key };
   }
   throw new UsageError("--estop", "emulated, none, or the path of its serial line", quoted(estop));
 }
 
-/** Refuses a board that is not plugged in; whether it answers shows once its line is open. */
+/** Refuses a board whose serial line is not there; whether it answers shows once that is open. */
 function checkEstop(estop: EstopChoice): void {
-  if (estop.kind !== "board" || existsSync(estop.path)) return;
-  const expected = "the serial line of a board that is plugged in (ls -l /dev/serial/by-id)";
-  throw new UsageError("--estop", expected, `nothing at ${quoted(estop.path)}`);
-}
-
-/** Throws UsageError for something there that is no serial line. */
-function requireLine(path: string): void {
-  const kind = fileKind(path);
-  if (kind === NOTHING || kind === CHARACTER_DEVICE) return;
-  throw new UsageError("--estop", "a serial line", `${kind} at ${quoted(path)}`);
-}
-
-/**
- * Refuses a policy that is not there, at the option or the line that names it; whether it fits the
- * robot shows when it is built.
- */
-async function checkPolicy(
-  { policy, task }: RunPlan,
-  values: RunValues,
-  profile: string,
-  context: CommandContext,
-): Promise<void> {
-  if (isRemote(policy)) {
-    if (!isOpenpi(policy)) await checkRemote(policy, context);
-    return;
-  }
-  if (await checkPolicyFile(policy)) return;
-  const { policies } = await import("../policy/registry.ts");
-  const names = policies.map(({ name }) => name);
-  if (names.includes(policy)) return;
-  const expected = oneOf(names, policy);
-  if (values.policy !== undefined) {
-    const orPath = `${expected}, or a path to a .ts, .js or .onnx file`;
-    throw new UsageError("--policy", orPath, quoted(policy));
-  }
-  const deployment = loadDeployment(profile);
-  const isOwn = values.task === undefined && deployment.policy !== undefined;
-  throw isOwn
-    ? fieldError(deployment, "/policy", expected)
-    : fieldError(task, "/default_policy", expected);
-}
-
-/**
- * A policy on another machine: paired with it this one must be; whether it is there shows when it
- * is dialled.
- */
-async function checkRemote(url: string, { user }: CommandContext): Promise<void> {
-  const address = parseDialAddress(url);
-  if (address === undefined) {
-    throw new UsageError("--policy", "grpc://HOST:PORT", quoted(url));
-  }
-  if (address.isLoopback) return;
-  const { needPairedHost } = await import("../link/pair-rules.ts"); // certificates load late
-  const { PairStore } = await import("../link/pair-store.ts");
-  needPairedHost(new PairStore(stateFolder(user.environment)), address, wallTimeMs());
-}
-
-/** A deployment's policy is for its own task; another task brings its own. */
-function policyOf(asked: string | undefined, own: string | undefined, taskOwn: string): string {
-  return asked === undefined && own !== undefined ? own : taskOwn;
+  if (estop.kind !== "board") return;
+  const kind = fileKind(estop.path);
+  if (kind === CHARACTER_DEVICE) return;
+  const expected = kind === NOTHING ? PLUGGED_LINE : "a serial line";
+  throw new UsageError("--estop", expected, `${kind} at ${quoted(estop.path)}`);
 }
 
 async function attendedRun(
@@ -259,7 +202,10 @@ async function attendedRun(
   values: RunValues,
 ): Promise<RunReport | undefined> {
   const out = values.json === true ? context.err : context.out;
-  const desk = new OperatorDesk(context, out, values.port ?? DEFAULT_PORT);
+  const desk = new OperatorDesk(context, out, {
+    port: values.port ?? DEFAULT_PORT,
+    hasButton: options.estop.kind === "emulated",
+  });
   const { task, policy } = options.plan;
   desk.note(`starting ${options.profile}: task ${task.name}, policy ${policy}, ${options.time}`);
   try {

@@ -74,7 +74,7 @@ export interface RunHandle {
   quit(): void;
   /**
    * The newest camera picture as JPEG, or undefined when there is no camera or none was drawn yet.
-   * Asking makes the camera draw for the next second.
+   * Asking makes the camera draw its next 40, which is two seconds at 20 Hz.
    */
   frame(): Promise<Uint8Array | undefined>;
 }

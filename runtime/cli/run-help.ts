@@ -40,6 +40,8 @@ const EXAMPLES = `Examples:
   holdfast run so101-openpi-positions --policy openpi://127.0.0.1:8000
                                                     an openpi server of this machine decides
 
+  holdfast run --wait-for-start                     for a service; holdfast start lets it move
+
 Keys, where there is a terminal:
   space stop, r reset, s start, e e-stop, q quit, Ctrl-C quit (twice: at once), ? help
 

@@ -25,5 +25,7 @@ export type RunOptions = {
   readonly time: "streaming" | "lockstep";
   /** Ends the run by itself after this much session time; undefined runs until told to stop. */
   readonly durationS: number | undefined;
+  /** A service: nobody has typed the run, so a person starts the robot. */
+  readonly waitsForStart: boolean;
   readonly estop: EstopChoice;
 };

@@ -29,7 +29,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
   const { last } = stats;
   const { stop } = stats.story;
   const us = (ns: number): number => Math.round(ns / 1_000);
-  const hint = hintFrom(facts);
+  const hint = hintFrom(options, facts);
   const cause = stop === undefined ? { name: "", detail: "" } : causeWords(stop);
   return {
     profile: options.profile,
@@ -72,7 +72,10 @@ function column(record: Float64Array, index: number, jointCount: number): number
   return [...record.subarray(from, from + jointCount)];
 }
 
-function hintFrom({ stats, policy, policyTrouble, lostThread, estop }: StatusFacts): Hint {
+function hintFrom(
+  { estop }: RunOptions,
+  { stats, policy, policyTrouble, lostThread }: StatusFacts,
+): Hint {
   if (stats.tickCount === 0) return { text: lostThread || "Waits for the first tick", acts: [] };
   const { last } = stats;
   return hintOf({
@@ -86,7 +89,7 @@ function hintFrom({ stats, policy, policyTrouble, lostThread, estop }: StatusFac
     stopS: stopS(stats),
     refusal: stats.chunks.refusal,
     lostThread,
-    estopIsEmulated: estop.startsWith("emulated"),
+    estopIsEmulated: estop.kind === "emulated",
   });
 }
 

@@ -163,8 +163,9 @@ class StreamingRun {
       const missing = realtimeWarnings(granted, this.#options.plan.isHardware);
       watch.warnings = [...missing, ...this.#estop.warnings];
       for (const warning of watch.warnings) this.#hooks.note(warning);
-      watch.estop = this.#estop.text; // the first line of keys names the e-stop's
-      threads.cue(OperatorCue.Start); // typing `run` is the start act
+      watch.estop = this.#estop.text; // the first status tells it
+      // Typing `run` is the start act; a service was not typed.
+      if (!this.#options.waitsForStart) threads.cue(OperatorCue.Start);
       this.#hooks.onHandle(this.#handle());
       const startedNs = this.#clock.nowNs();
       this.#endNs = startedNs + (this.#options.durationS ?? Infinity) * 1e9;

@@ -2,7 +2,7 @@
 // none. Only its owner may enter. A folder that another user owns, or a link in its place, is
 // refused: whoever could swap a socket could catch a stop.
 
-import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
@@ -29,6 +29,12 @@ export type FolderUser = {
 };
 
 const FOLDER_MODE = 0o700;
+
+/** How the socket of a run is called in the folder. */
+export const socketName = (pid: number): string => `${pid}.sock`;
+
+/** The other way round: the process id in such a name. */
+export const SOCKET_NAME = /^(\d{1,10})\.sock$/;
 
 /** Where this process would put a socket, best first. */
 export function folderChoices({ uid, environment, root = "" }: FolderUser): string[] {
@@ -84,6 +90,15 @@ function statusOf(path: string): Stats | RuntimeFolderError {
 /** The system's name of an error, such as ENOENT. */
 export function codeOf(cause: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : String(cause);
+}
+
+/** What is in a folder; nothing when it cannot be read, or went away. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // what the file system says may not keep a stop from the other runs
+  }
 }
 
 /** Removes a socket that nobody listens on. Never throws: the folder may be closed to writing. */

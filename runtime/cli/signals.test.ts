@@ -4,7 +4,6 @@
 import { afterEach, expect, jest, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { firstSignal, ignoredSignals, watchSignals } from "./signals.ts";
-import type { EndSignal } from "./signals.ts";
 
 const ends = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU"];
 /** Of those that a process can listen for, all that kill one which does not. */
@@ -12,16 +11,19 @@ const idle = ["SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO"];
 
 afterEach(() => jest.useRealTimers());
 
-test("each signal that asks for an end is told until watching ends, the others never", () => {
+test("each signal that asks for an end is told, the others are heard and never told", () => {
   const source = new EventEmitter();
-  const seen: EndSignal[] = [];
-  const unwatch = watchSignals(source, 0n, (signal) => seen.push(signal));
+  let toldCount = 0;
+  watchSignals(source, 0n, () => {
+    toldCount += 1;
+  });
   expect(source.eventNames()).toEqual([...ends, ...idle]);
-  for (const signal of [...idle, ...ends.toReversed()]) source.emit(signal);
-  unwatch();
-  source.emit("SIGINT");
-  expect(seen as string[]).toEqual(ends.toReversed());
-  expect(source.eventNames()).toEqual([]);
+  const told = [...idle, ...ends].filter((signal) => {
+    const before = toldCount;
+    source.emit(signal);
+    return toldCount > before;
+  });
+  expect([told, toldCount]).toEqual([ends, ends.length]);
 });
 
 test("under nohup a hang-up is left ignored", () => {

@@ -7,35 +7,28 @@ import { readFileSync } from "node:fs";
 const SIGHUP = 1;
 /** SIGXCPU: the processor time it was granted is used up, and SIGKILL follows. */
 const endSignals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU"] as const;
-export type EndSignal = (typeof endSignals)[number];
 /** Each of them kills a process that does not listen for it. */
 const idleSignals = ["SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGIO"] as const;
-type HeardSignal = EndSignal | (typeof idleSignals)[number];
+type HeardSignal = (typeof endSignals)[number] | (typeof idleSignals)[number];
 /** `timeout` and a shell signal a process and its group: two signals this close are one act. */
 const ECHO_MS = 500;
 
 /** The part of `process` that is used. */
 export interface SignalSource {
   on(event: HeardSignal, listener: () => void): unknown;
-  off(event: HeardSignal, listener: () => void): unknown;
 }
 
-/** Calls `onSignal` for each signal that asks for an end, until the returned function is called. */
+/** Calls `onSignal` for each signal that asks for an end, until the process ends. */
 export function watchSignals(
   source: SignalSource,
   ignoredMask: bigint,
-  onSignal: (signal: EndSignal) => void,
-): () => void {
-  const watched: { readonly signal: HeardSignal; readonly listener: () => void }[] = [
-    ...endSignals
-      .filter((signal) => signal !== "SIGHUP" || !isIgnored(ignoredMask, SIGHUP))
-      .map((signal) => ({ signal, listener: () => onSignal(signal) })),
-    ...idleSignals.map((signal) => ({ signal, listener: () => undefined })),
-  ];
-  for (const { signal, listener } of watched) source.on(signal, listener);
-  return () => {
-    for (const { signal, listener } of watched) source.off(signal, listener);
-  };
+  onSignal: () => void,
+): void {
+  for (const signal of endSignals) {
+    const isWanted = signal !== "SIGHUP" || !isIgnored(ignoredMask, SIGHUP);
+    if (isWanted) source.on(signal, onSignal);
+  }
+  for (const signal of idleSignals) source.on(signal, () => undefined);
 }
 
 /** Lets the first of signals through that come within half a second. */

@@ -31,6 +31,8 @@ export const TickSlot = {
   /** How long the tick before this one worked: this one's end is not known yet. */
   previousWorkNs: 22,
   reserved: 23,
+  /** Stamp of the state that the active chunk answers. */
+  chunkStateStampNs: 24,
   joints: 32, // asked, commanded and measured, each of every joint
 } as const;
 

@@ -313,7 +313,13 @@ test("the record of a tick says what came in, what was asked, what left, and eve
   const rig = new Rig();
   rig.decide(0.25);
   rig.tick();
-  rig.decide(0.27, { actStartNs: 1 * MS, actEndNs: 2 * MS, arrivedNs: 3 * MS });
+  const stamps = {
+    stateStampNs: 0.5 * MS,
+    actStartNs: 1 * MS,
+    actEndNs: 2 * MS,
+    arrivedNs: 3 * MS,
+  };
+  rig.decide(0.27, stamps);
   rig.tick();
   const record = rig.ticks.dump().at(-1)!;
   const { asked, command, measured } = new TickView(record, 1);
@@ -344,6 +350,7 @@ test("the record of a tick says what came in, what was asked, what left, and eve
     cues: 0,
     stateQualityRatio: 1,
     previousWorkNs: 0,
+    chunkStateStampNs: 0.5 * MS,
   });
   // 0.02 rad in 5 ms is 4 rad/s: more than the joint's 3, and more than it can gain at once.
   expect(record[TickSlot.repairs]! & 6).toBe(6);

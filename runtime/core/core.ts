@@ -239,6 +239,7 @@ export class ControlCore {
     record[TickSlot.actEndNs] = chunk[ChunkSlot.actEndNs]!;
     record[TickSlot.arrivedNs] = chunk[ChunkSlot.arrivedNs]!;
     record[TickSlot.activatedNs] = chunk[ChunkSlot.activatedNs]!;
+    record[TickSlot.chunkStateStampNs] = chunk[ChunkSlot.stateStampNs]!;
     record[TickSlot.sentNs] = nowNs;
     record[TickSlot.cues] = this.#cueBits;
     record[TickSlot.stateQualityRatio] = state[StateSlot.qualityProprioRatio]!;

@@ -11,7 +11,12 @@ import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
 import { EdgeLink } from "./edge-link.ts";
 import type { LinkAnswer } from "./edge-link.ts";
-import { HelloSchema, HostStatus_State, PolicyFactsSchema } from "./generated/policy_pb.js";
+import {
+  HelloSchema,
+  HostMessageSchema,
+  HostStatus_State,
+  PolicyFactsSchema,
+} from "./generated/policy_pb.js";
 import type {
   EdgeMessage,
   Hello,
@@ -21,7 +26,9 @@ import type {
 } from "./generated/policy_pb.js";
 import { HostSession } from "./host-session.ts";
 import type { Decision } from "./host-session.ts";
+import { told } from "./lie.ts";
 import { PROTOCOL_VERSION } from "./limits.ts";
+import type { Lie } from "./mischief.ts";
 
 export const JOINTS: readonly string[] = ["shoulder", "elbow"];
 export const SCHEMA = jointSchema("joint_pos", JOINTS);
@@ -96,6 +103,8 @@ export class VirtualLink {
   /** Why, when that is so. */
   trouble = "";
   valueRad = 0.5;
+  /** How every chunk is made wrong. */
+  lie: Lie | undefined;
   /** Until then a host that was asked to serve is still warming up. */
   readyNs = 0;
   readonly observations: Observation[] = [];
@@ -189,7 +198,7 @@ export class VirtualLink {
   #serveHost(session: HostSession): void {
     for (let out = session.takeOutput(); out !== undefined; out = session.takeOutput()) {
       if (out.kind === "send") {
-        if (!this.isFrozen) this.#toEdge(session, out.message);
+        if (!this.isFrozen) this.#say(session, out.message);
       } else if (out.kind === "open") {
         session.welcome(this.facts);
         if (this.nowNs < this.readyNs) session.status(HostStatus_State.WARMING_UP, "warming up");
@@ -207,6 +216,21 @@ export class VirtualLink {
           this.#serveHost(session);
         });
       }
+    }
+  }
+
+  /** Chunks as the host's lie has them; the rest as it is. */
+  #say(session: HostSession, message: HostMessage): void {
+    const { case: kind, value } = message.message;
+    if (kind !== "chunk" || this.lie === undefined) {
+      this.#toEdge(session, message);
+      return;
+    }
+    for (const chunk of told(value, this.lie).chunks) {
+      this.#toEdge(
+        session,
+        create(HostMessageSchema, { message: { case: "chunk", value: chunk } }),
+      );
     }
   }
 

@@ -59,6 +59,12 @@ for (const name of ["positionRad", "commandRad", "velocityRadPerS", "effortNm"])
     expect(writeState(state, observe({ [name]: [9, 9, 9] }), 1, nowNs)).toBe("not 2 joints");
     expect([...state.positionRad]).toEqual([0, 0]);
   });
+
+  test.each([NaN, Infinity, -Infinity])(`${name} of %p is refused as well`, (value) => {
+    const state = newState();
+    const wrong = writeState(state, observe({ [name]: [9, value] }), 1, nowNs);
+    expect([wrong, ...state.positionRad]).toEqual(["a joint's value is no number", 0, 0]);
+  });
 }
 
 test("a field is there with its age, and gone when the next observation lacks it", () => {
@@ -73,8 +79,12 @@ test("a field is there with its age, and gone when the next observation lacks it
   expect(field!.stampNs).toBe(instant(4.999e9));
   expect(field!.freshness(nowNs)).toBe(Reason.Ok);
 
-  writeState(state, observe({ fields: [{ name: "cube", values: [1, 2] }] }), 2, nowNs);
-  expect(field!.freshness(nowNs)).toBe(Reason.SourceMissing);
+  for (const values of [[1, 2], pose.with(6, NaN)]) {
+    writeState(state, observe({ fields }), 2, nowNs);
+    expect(field!.freshness(nowNs)).toBe(Reason.Ok);
+    writeState(state, observe({ fields: [{ name: "cube", values }] }), 2, nowNs);
+    expect(field!.freshness(nowNs)).toBe(Reason.SourceMissing);
+  }
 });
 
 test("a picture is what the observation under decision holds, in the trained size", async () => {

@@ -29,6 +29,9 @@ export function writeState(
   for (const optional of [velocityRadPerS, effortNm]) {
     if (optional.length !== 0 && optional.length !== n) return `not ${n} joints`;
   }
+  for (const values of [positionRad, commandRad, velocityRadPerS, effortNm]) {
+    if (!values.every(Number.isFinite)) return "a joint's value is no number";
+  }
   out.positionRad.set(positionRad);
   out.command.set(commandRad);
   out.velocityRadPerS.fill(0);
@@ -61,6 +64,7 @@ function writeField(field: FieldView, observation: Observation, nowNs: Instant):
   }
   const told = observation.fields.find((candidate) => candidate.name === name);
   if (told === undefined || told.values.length !== valueCount) return;
+  if (!told.values.every(Number.isFinite)) return; // a sensor's fault is an absent sensor
   field.set(instant(nowNs - Number(told.ageNs)), VALIDITY_NS, 1, 0);
   field.values.set(told.values);
 }

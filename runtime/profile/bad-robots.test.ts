@@ -116,6 +116,12 @@ const badRows: readonly BadRow[] = [
   ["description: Two joints", "description: |\n  Two\n  joints", "|\n  Two",
    "description: expected text on one line, without control characters, " +
      'found "Two\\njoints\\n"'],
+  ["description: Two joints", "description: |+\n  Two joints\n", "|+\n  Two",
+   "description: expected text on one line, without control characters, " +
+     'found "Two joints\\n\\n"'],
+  ["description: Two joints", 'description: "Two joints\\n"', '"Two joints',
+   "description: expected text on one line, without control characters, " +
+     'found "Two joints\\n"'],
   ["description: Two joints", 'description: "\\x9b2J \\u202e"', '"\\x9b',
    "description: expected text on one line, without control characters, " +
      'found "\\u009b2J \\u202e"'],
@@ -300,12 +306,14 @@ test("a model without one of the joints is refused at that joint's name", () => 
   expect(problemsOf(load)).toEqual([problem]);
 });
 
-// biome-ignore format: one mistake per line
+// biome-ignore format: one mistake after the other
 const lonely: readonly (readonly [string, string, string])[] = [
   ["control_hz: 200", "control_hz: 0", "control_hz: expected a number above 0, found 0"],
   ["control_hz: 200", "control_hz: -5", "control_hz: expected a number above 0, found -5"],
   ["{ hz: 20, ", "{ hz: 0, ", "policy.hz: expected a number above 0, found 0"],
   ["dt_ms: 20", "dt_ms: -1", "policy.dt_ms: expected a number above 0, found -1"],
+  ["position_rad_min: -1.5", "position_rad_min: 2",
+    "joints[0].position_rad_max: expected more than position_rad_min (2), found 1.25"],
 ];
 
 test.each(lonely)(

@@ -65,11 +65,12 @@ export function checkAtLeast(tree: Tree, pointer: string, floor: string): void {
   }
 }
 
+/** The number at `pointer` lies between two others, where both are known. */
 export function checkWithin(tree: Tree, pointer: string, lower: string, upper: string): void {
   const value = tree.number(pointer);
-  if (value < tree.number(lower) || value > tree.number(upper)) {
-    tree.report(pointer, `${tree.number(lower)} to ${tree.number(upper)}`, show(value));
-  }
+  const [min, max] = [tree.number(lower), tree.number(upper)];
+  const isOutside = value < min || value > max;
+  if (isOutside && !Number.isNaN(min + max)) tree.report(pointer, `${min} to ${max}`, show(value));
 }
 
 /** How a message calls a field: by its key, and by its owner where that is no list entry. */

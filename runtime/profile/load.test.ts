@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import { duration } from "../contracts/units.ts";
 import { builtinFiles, robotNames, taskNames } from "./builtin.ts";
-import { GOOD, MODEL, placeOf, problemsOf, read } from "./fixtures/two.ts";
+import { edit, GOOD, MODEL, placeOf, problemsOf, read } from "./fixtures/two.ts";
 import { loadDeployment, loadProfile, loadRobot, loadTask } from "./load.ts";
 import { fileError, ProfileError } from "./problem.ts";
 import { schemas } from "./schema-check.ts";
@@ -292,6 +292,17 @@ test("a model that is a folder is blamed on the line that names it", () => {
     },
   ]);
 });
+
+test.each(["|", "|-", ">", ">-", "|2", "> # two joints"])(
+  "a text in a block is the same text as on the line of its key: %s",
+  (style) => {
+    const text = edit(GOOD, "description: Two joints", `description: ${style}\n  Two joints`);
+    for (const written of [text, text.replaceAll("\n", "\r\n")]) {
+      const { description } = loadRobot("robots/two.yaml", read(written));
+      expect(description).toBe("Two joints");
+    }
+  },
+);
 
 test("what is loaded is frozen throughout, by whichever door", () => {
   const isFrozen = (value: unknown): boolean =>

@@ -6,7 +6,7 @@
 // Nodes are addressed by JSON pointer, as ajv does: `/joints/0/axis`.
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import type { Node } from "yaml";
+import type { Node, Scalar } from "yaml";
 import { STEERING } from "../contracts/steering-text.ts";
 import { fileError, ProfileError, show } from "./problem.ts";
 import type { ProfileProblem } from "./problem.ts";
@@ -184,12 +184,12 @@ export class Tree {
         this.#walk(item, `${pointer}/${i}`, undefined, depth + 1),
       );
     } else if (isScalar(node)) {
-      value = node.value;
+      value = textOrValue(node);
       if (typeof value === "number" && !Number.isFinite(value)) {
         this.#add(pointer, offset, "a finite number", node.source ?? String(value));
       }
       if (typeof value === "string" && isSteering(value)) {
-        this.#add(pointer, offset, PLAIN_TEXT, show(value));
+        this.#add(pointer, offset, PLAIN_TEXT, show(node.value));
       }
     }
     const decorated = node as { anchor?: string; tag?: string } | null;
@@ -224,6 +224,12 @@ export class Tree {
     }
     return values;
   }
+}
+
+/** A text in a block ends with a line end that nobody meant: `|` with one line is that line. */
+function textOrValue({ value, type }: Scalar): unknown {
+  const isBlock = type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
+  return isBlock && typeof value === "string" ? value.replace(/\n$/, "") : value;
 }
 
 function isDeeplyNested(text: string): boolean {

@@ -2,7 +2,7 @@
 // that never came are counted and change no other figure.
 
 import { expect, test } from "bun:test";
-import { RepairBit } from "../contracts/command.ts";
+import { CommandKind, RepairBit } from "../contracts/command.ts";
 import { Mode } from "../contracts/mode.ts";
 import { Reason } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
@@ -40,6 +40,18 @@ test("records that never came are counted, and change no rate", () => {
   expect([stats.tickCount, stats.lostCount, stats.rateHz]).toEqual([5, 5, 200]);
   const late = statsOf([7, 8, 9].map((tick) => ({ tick })));
   expect([late.lostCount, late.rateHz]).toEqual([7, 200]);
+});
+
+test("a decision takes from its readings to its first motion, less the policy's own time", () => {
+  const MS = 1e6;
+  const chunk = { chunkStateStampNs: 3 * MS, actStartNs: 6 * MS, actEndNs: 16 * MS };
+  const first = { ...chunk, nowNs: 21 * MS, activatedNs: 21 * MS };
+  const stats = statsOf([
+    { ...first, kind: CommandKind.Hold },
+    { ...first, kind: CommandKind.Motion },
+    { ...first, kind: CommandKind.Motion, nowNs: 26 * MS },
+  ]);
+  expect([stats.decision.count, stats.decision.maxNs]).toEqual([1, 8 * MS]);
 });
 
 test("reasons count by tick and by entry; a gap in coverage only while motion is allowed", () => {

@@ -6,7 +6,7 @@ import { mayMove } from "../contracts/mode.ts";
 import { REASON_COUNT, Reason } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
-import { repairNames } from "../contracts/command.ts";
+import { CommandKind, repairNames } from "../contracts/command.ts";
 import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
 import { DeadlineHistogram } from "../core/histogram.ts";
 import { ChunkTally } from "./chunk-tally.ts";
@@ -18,6 +18,8 @@ export class RunStats implements TickSink, EvidenceSink {
   readonly work = new DeadlineHistogram();
   /** Sample age at the tick, for ticks that had a sample. */
   readonly sampleAge = new DeadlineHistogram();
+  /** From the readings that a chunk answers to its first motion, less the policy's own time. */
+  readonly decision = new DeadlineHistogram();
   /** Ticks and entries per reason, control side. */
   readonly safeTicks = new Float64Array(REASON_COUNT);
   readonly safeEpisodes = new Float64Array(REASON_COUNT);
@@ -66,6 +68,7 @@ export class RunStats implements TickSink, EvidenceSink {
     this.tickCount += 1;
     this.lastNs = nowNs;
     this.#countTiming(record, tick);
+    this.#countDecision(record, nowNs);
     if (reason !== Reason.Ok) {
       this.safeTicks[reason] = this.safeTicks[reason]! + 1;
       if (reason !== this.#lastReason) this.safeEpisodes[reason] = this.safeEpisodes[reason]! + 1;
@@ -103,6 +106,13 @@ export class RunStats implements TickSink, EvidenceSink {
     if (tick > 0) this.work.add(record[TickSlot.previousWorkNs]!);
     const sampledNs = record[TickSlot.sampledNs]!;
     if (Number.isFinite(sampledNs)) this.sampleAge.add(record[TickSlot.nowNs]! - sampledNs);
+  }
+
+  #countDecision(record: Float64Array, nowNs: number): void {
+    const isFirst = record[TickSlot.activatedNs] === nowNs;
+    if (!isFirst || record[TickSlot.kind] !== CommandKind.Motion) return;
+    const thoughtNs = record[TickSlot.actEndNs]! - record[TickSlot.actStartNs]!;
+    this.decision.add(nowNs - record[TickSlot.chunkStateStampNs]! - thoughtNs);
   }
 
   #countRepairs(bits: number): void {

@@ -19,6 +19,10 @@ JPEG_COUNT_MAX = 16
 STREAM_COUNT_MAX = 64
 DESCRIBE_COUNT_MAX = 4
 
+# Each that watches the host's health holds a thread. Their last words go out within so long.
+HEALTH_WATCHER_COUNT_MAX = 4
+CLOSE_S_MAX = 0.2
+
 # A policy that loads and warms up: models compile for minutes. Then it is given up. A person hears
 # of one that loads after the second, and again each time that doubles.
 LOAD_NS_MAX = 600_000_000_000

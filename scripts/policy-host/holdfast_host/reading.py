@@ -81,6 +81,8 @@ def _joints(name: str, values: Sequence[float], robot: Robot) -> Optional[np.nda
     count = len(robot.joint_names)
     if len(values) not in (0, count):
         raise StrangeObservation(f"{name}: expected {count} joints, found {len(values)}")
+    if not np.all(np.isfinite(values)):
+        raise StrangeObservation(f"{name}: expected finite numbers, found {list(values)}")
     return np.array(values, dtype=np.float64) if len(values) else None
 
 
@@ -88,6 +90,8 @@ def _fields(message: pb.Observation, robot: Robot) -> Named[np.ndarray]:
     fields: Named[np.ndarray] = Named()
     for field in message.fields:
         shape = robot.field_shapes.get(field.name)
-        if shape is not None and int(np.prod(shape)) == len(field.values):
+        if shape is None or int(np.prod(shape)) != len(field.values):
+            continue
+        if np.all(np.isfinite(field.values)):  # a sensor's fault is an absent sensor
             fields[field.name] = np.array(field.values, dtype=np.float64).reshape(shape)
     return fields

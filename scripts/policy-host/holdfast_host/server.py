@@ -11,9 +11,12 @@ from typing import Optional
 import grpc
 
 from .generated import policy_pb2 as pb
+from .health import Health
 from .host_stream import HostStream
 from .limits import (
+    CLOSE_S_MAX,
     DESCRIBE_COUNT_MAX,
+    HEALTH_WATCHER_COUNT_MAX,
     PROTOCOL_VERSION,
     RECEIVE_SIZE_BYTES_MAX,
     SEND_SIZE_BYTES_MAX,
@@ -47,7 +50,8 @@ class HostServer:
         self._admits = admits
         self._streams: set[HostStream] = set()
         self._facts: Optional[pb.PolicyFacts] = None
-        stream_count = STREAM_COUNT_MAX + DESCRIBE_COUNT_MAX
+        self._health = Health(SERVICE)
+        stream_count = STREAM_COUNT_MAX + DESCRIBE_COUNT_MAX + HEALTH_WATCHER_COUNT_MAX
         self._server = grpc.server(
             futures.ThreadPoolExecutor(max_workers=stream_count),
             maximum_concurrent_rpcs=stream_count,
@@ -71,7 +75,7 @@ class HostServer:
             ),
         }
         handler = grpc.method_handlers_generic_handler(SERVICE, handlers)
-        self._server.add_generic_rpc_handlers((handler,))
+        self._server.add_generic_rpc_handlers((handler, self._health.handler()))
 
     def open(self, target: str, credentials: Optional[grpc.ServerCredentials]) -> int:
         """Listens at `host:port`, port 0 for any; without credentials in plain text. The port."""
@@ -89,8 +93,9 @@ class HostServer:
         return port
 
     def close(self) -> None:
-        """Ends every stream at once."""
-        self._server.stop(None).wait()
+        """Ends every stream, at once where nobody watches the host's health."""
+        is_watched = self._health.close()
+        self._server.stop(CLOSE_S_MAX if is_watched else None).wait()
 
     def look(self) -> None:
         """Ends the sessions of robots that say nothing any more. Call it every LOOK_S."""

@@ -67,6 +67,7 @@ class ReadingTest(unittest.TestCase):
         strange = [
             observation(1, fields=[pb.FieldValue(name="cube_pose", values=[1, 2])]),
             observation(1, fields=[pb.FieldValue(name="unheard_of", values=[1, 2])]),
+            observation(1, fields=[pb.FieldValue(name="cube_pose", values=[float("nan")] * 7)]),
             observation(1, images=[image(pixels=PIXELS[:-1])]),
             observation(1, images=[image(encoding=jpeg)]),
         ]
@@ -79,6 +80,8 @@ class ReadingTest(unittest.TestCase):
             observation(1, position_rad=[1]),
             observation(1, command_rad=[]),
             observation(1, effort_nm=[1, 2, 3]),
+            observation(1, position_rad=[1, float("nan")]),
+            observation(1, command_rad=[float("inf"), 1]),
             observation(1, buffered_rows=[1, 2, 3], buffered_row_count=2),
         ]
         for message in strange:
