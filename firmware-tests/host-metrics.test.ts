@@ -56,7 +56,7 @@ test("a host counts what its robots did", async () => {
     expect([second.code, second.stderr]).toEqual([
       2,
       "holdfast: Cannot use --metrics: expected a port that is free, " +
-        `found 127.0.0.1:${PORT}, where another program listens\n`,
+        `found 127.0.0.1:${port}, where another program listens\n`,
     ]);
   } finally {
     await host.kill();

@@ -31,6 +31,7 @@ import {
   SEND_SIZE_BYTES_MAX,
 } from "../runtime/link/limits.ts";
 import { runCommand } from "../scripts/child-process.ts";
+import { LinkRig } from "./link-rig.ts";
 import { lockstepRun } from "./lockstep-run.ts";
 import { ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
 
@@ -186,6 +187,31 @@ describe("a run", () => {
     const notes = (stdout + stderr).split("\n").filter((line) => line.startsWith("policy grpc"));
     expect(notes).toEqual([`policy ${url}: connected`, `policy ${url}: ${why}`]);
   });
+
+  pythonTest(
+    "another file under the same name is refused, and the one from before is not",
+    async () => {
+      const told = [wave, `${wave}# changed`].map((text, index) =>
+        hosted(`bytes-${index}`, text, "Wave"),
+      );
+      const hosts = await Promise.all(told);
+      const [first, other] = hosts.map(({ url }) => Number(url.split(":").at(-1)));
+      const rig = await LinkRig.open(first!);
+      const hears = async (text: RegExp): Promise<void> => {
+        while (!text.test(rig.policy.statusText)) await Bun.sleep(10);
+      };
+      rig.leadTo(other!);
+      rig.proxy.reset();
+      await hears(
+        /refused policy\.manifest_sha256: expected [0-9a-f]{64}, found [0-9a-f]{64}: its file/,
+      );
+      rig.leadTo(first!);
+      await hears(/^connected$/);
+      rig.close();
+      for (const { host } of hosts) host.signal("SIGTERM");
+      await Promise.all(hosts.map(({ host }) => host.end));
+    },
+  );
 
   pythonTest("a host that is killed leaves a robot that holds, then stops", async () => {
     const dies = `

@@ -130,7 +130,7 @@ class HostStream:
     def _open(self, hello: pb.Hello) -> None:
         robot = robot_of(hello)
         plan = self._pool.plan
-        facts = facts_of(plan.policy, robot.joint_names, plan.promise_ns)
+        facts = facts_of(plan.policy, robot.joint_names, plan.promise_ns, plan.digest)
         self._robot = robot.name
         self._notes.note(f"{robot.name} connected, session {hello.link_session}")
         refusal = self._session.welcome(facts)
