@@ -140,6 +140,31 @@ pythonTest("its own tests pass", async () => {
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^Ran \d+ tests/m) });
 });
 
+pythonTest(
+  "another file under the same name is refused, and the one from before is not",
+  async () => {
+    const told = [wave, `${wave}# changed`].map((text, index) =>
+      hosted(`bytes-${index}`, text, "Wave"),
+    );
+    const hosts = await Promise.all(told);
+    const [first, other] = hosts.map(({ url }) => Number(url.split(":").at(-1)));
+    const rig = await LinkRig.open(first!);
+    const hears = async (text: RegExp): Promise<void> => {
+      while (!text.test(rig.policy.statusText)) await Bun.sleep(10);
+    };
+    rig.leadTo(other!);
+    rig.proxy.reset();
+    await hears(
+      /refused policy\.manifest_sha256: expected [0-9a-f]{64}, found [0-9a-f]{64}: its file/,
+    );
+    rig.leadTo(first!);
+    await hears(/^connected$/);
+    rig.close();
+    for (const { host } of hosts) host.signal("SIGTERM");
+    await Promise.all(hosts.map(({ host }) => host.end));
+  },
+);
+
 describe("a run", () => {
   pythonTest("the README's policy is under 20 lines and moves the arm, to the bit", async () => {
     expect(wave.trim().split("\n").length).toBeLessThan(20);
@@ -187,31 +212,6 @@ describe("a run", () => {
     const notes = (stdout + stderr).split("\n").filter((line) => line.startsWith("policy grpc"));
     expect(notes).toEqual([`policy ${url}: connected`, `policy ${url}: ${why}`]);
   });
-
-  pythonTest(
-    "another file under the same name is refused, and the one from before is not",
-    async () => {
-      const told = [wave, `${wave}# changed`].map((text, index) =>
-        hosted(`bytes-${index}`, text, "Wave"),
-      );
-      const hosts = await Promise.all(told);
-      const [first, other] = hosts.map(({ url }) => Number(url.split(":").at(-1)));
-      const rig = await LinkRig.open(first!);
-      const hears = async (text: RegExp): Promise<void> => {
-        while (!text.test(rig.policy.statusText)) await Bun.sleep(10);
-      };
-      rig.leadTo(other!);
-      rig.proxy.reset();
-      await hears(
-        /refused policy\.manifest_sha256: expected [0-9a-f]{64}, found [0-9a-f]{64}: its file/,
-      );
-      rig.leadTo(first!);
-      await hears(/^connected$/);
-      rig.close();
-      for (const { host } of hosts) host.signal("SIGTERM");
-      await Promise.all(hosts.map(({ host }) => host.end));
-    },
-  );
 
   pythonTest("a host that is killed leaves a robot that holds, then stops", async () => {
     const dies = `

@@ -1,5 +1,5 @@
-// What a host's policy is known by: the bytes of its files, wherever they lie, or for one that ships
-// its name.
+// What a host's policy is known by: the bytes of its files, wherever they lie, or for one that
+// ships its name.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
