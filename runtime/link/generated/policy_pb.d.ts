@@ -39,11 +39,15 @@ export declare type DescribeReply = Message<"holdfast.policy.v1.DescribeReply"> 
   protocolVersion: number;
 
   /**
+   * Of the robot that connected last; absent before the first.
+   *
    * @generated from field: holdfast.policy.v1.PolicyFacts policy = 2;
    */
   policy?: PolicyFacts | undefined;
 
   /**
+   * Of the robot whose policy is furthest from deciding; ready without a robot.
+   *
    * @generated from field: holdfast.policy.v1.HostStatus status = 3;
    */
   status?: HostStatus | undefined;

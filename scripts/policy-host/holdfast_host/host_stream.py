@@ -45,6 +45,19 @@ class HostStream:
         # None is the end.
         self._out: "queue.SimpleQueue[Optional[pb.HostMessage]]" = queue.SimpleQueue()
 
+    @property
+    def robot(self) -> str:
+        """Empty before its hello."""
+        return self._robot
+
+    @property
+    def state(self) -> "pb.HostStatus.State":
+        return self._session.state
+
+    @property
+    def trouble(self) -> str:
+        return self._session.trouble
+
     def messages(self, requests: Iterator[pb.EdgeMessage]) -> Iterator[pb.HostMessage]:
         """What goes out, until the stream is over."""
         self.recheck()
