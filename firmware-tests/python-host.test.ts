@@ -141,6 +141,25 @@ pythonTest("its own tests pass", async () => {
 });
 
 pythonTest(
+  "in lockstep too a policy is told the rows that the robot will still execute",
+  async () => {
+    const says = `
+        if observation.since_reset_s > 0.5:
+            raise ValueError(f"{len(observation.buffered_rows)} rows ahead")
+        return rows`;
+    const { host, url } = await hosted(
+      "ahead",
+      wave.replace("\n        return rows", says),
+      "Wave",
+    );
+    await drive(url, 0.7);
+    host.signal("SIGTERM");
+    // Of 16 rows of 20 ms, asked for 50 ms before with a state a few ms old, two are over.
+    expect((await host.end).stderr).toMatch(/act threw: ValueError: 14 rows ahead/);
+  },
+);
+
+pythonTest(
   "another file under the same name is refused, and the one from before is not",
   async () => {
     const told = [wave, `${wave}# changed`].map((text, index) =>

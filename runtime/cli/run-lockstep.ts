@@ -172,7 +172,12 @@ class LockstepRun {
       cues: this.#cues,
       alive: ALL_ALIVE,
       ticks: this.#watch,
-      evidence: this.#watch,
+      evidence: {
+        note: (code, epoch, seq, nowNs) => {
+          this.#watch.note(code);
+          this.#policy.receipts.note(code, epoch, seq, nowNs);
+        },
+      },
       deadlineIsFault: false,
     });
   }

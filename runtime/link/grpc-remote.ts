@@ -8,6 +8,7 @@ import type { PictureReader } from "../contracts/policy.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import type { Instant } from "../contracts/units.ts";
 import { PolicyError } from "../policy/policy-error.ts";
+import { anchoringOf } from "../policy/policy-kind.ts";
 import { EdgeLink } from "./edge-link.ts";
 import { helloOf } from "./edge-messages.ts";
 import type { EdgeFacts } from "./edge-messages.ts";
@@ -70,7 +71,8 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     throw error;
   }
   const { waitsForEver, pictures } = options;
-  const parts = { link, pump, hangUp, nowNs, pictures, waitsForEver };
+  const anchoring = anchoringOf(facts.robot, `grpc://${target}`);
+  const parts = { link, pump, hangUp, nowNs, pictures, anchoring, waitsForEver };
   policy = new RemotePolicy(link.facts!, {
     ...parts,
     ...(encodePicture !== undefined && { encodePicture }),

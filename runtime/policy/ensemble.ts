@@ -81,8 +81,8 @@ export class EnsemblePolicy implements Policy {
     return answer.then((chunk) => (epoch === this.#epoch ? this.#mix(chunk, stampNs) : chunk));
   }
 
-  receipt(code: Evidence, epoch: number, seq: number): unknown {
-    return this.#policy.receipt?.(code, epoch, seq);
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): unknown {
+    return this.#policy.receipt?.(code, epoch, seq, nowNs);
   }
 
   close(): unknown {

@@ -112,8 +112,8 @@ export class PolicyRunner {
     return this.#guard.isSlow;
   }
   /** Tells the policy what became of a decision. */
-  receipt(code: Evidence, epoch: number, seq: number): void {
-    this.#guard.receipt(code, epoch, seq);
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
+    this.#guard.receipt(code, epoch, seq, nowNs);
   }
   /** The run is over. A policy that cannot even end in order is left to its thread. */
   close(): void {

@@ -8,6 +8,7 @@
 import { ChunkView } from "../contracts/action.ts";
 import { anchorChunk } from "../contracts/anchoring.ts";
 import { assert } from "../contracts/assert.ts";
+import type { EvidenceSink } from "../contracts/evidence.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { Anchoring } from "../contracts/profile.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
@@ -16,12 +17,15 @@ import type { Instant } from "../contracts/units.ts";
 import type { Arena } from "../shm/arena.ts";
 import { Bell } from "../shm/bell.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
-import { RingReader } from "../shm/spsc-ring.ts";
+import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textFrom } from "./lockstep-plan.ts";
 import { PolicyStatusSlot } from "./plan.ts";
+import { ReceiptWriter } from "./receipts.ts";
 
 export class AskedPolicyPort implements PolicyPort {
   readonly chunk = new ChunkView();
+  /** Tells the policy what became of its decisions, with the next ask. */
+  readonly receipts: EvidenceSink;
   readonly #anchoring: Anchoring;
   readonly #chunks: RingReader;
   readonly #states: LatestWriter;
@@ -44,6 +48,7 @@ export class AskedPolicyPort implements PolicyPort {
   constructor(arena: Arena, anchoring: Anchoring) {
     this.#anchoring = anchoring;
     this.#chunks = new RingReader(arena.ring("chunks"));
+    this.receipts = new ReceiptWriter(new RingWriter(arena.ring("receipts")));
     this.#states = new LatestWriter(arena.cell("state"));
     this.#asks = new LatestWriter(arena.cell("ask"));
     this.#answers = new LatestReader(arena.cell("answer"));
