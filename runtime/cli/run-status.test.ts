@@ -19,13 +19,14 @@ const choices: readonly (readonly [EstopChoice, ActName[]])[] = [
 
 test.each(choices)("%j that is not armed is armed by %j", (estop, acts) => {
   const options = { ...runOptions("so101", {}), estop };
-  const { task, policy, warnings } = exampleReport(options, Mode.Starting);
+  const { task, policy, hostTimes, warnings } = exampleReport(options, Mode.Starting);
   const record = new Float64Array(tickSlotCount(options.plan.robot.joints.length));
   record[TickSlot.mode] = Mode.Starting;
   record[TickSlot.faults] = 1 << Fault.EstopNotArmed;
   const stats = new RunStats(record.length, options.plan.robot.supervisor.lateNsMax);
   stats.write(record);
-  const facts = { stats, task, policy, warnings, policyTrouble: "", lostThread: "" };
+  const known = { stats, task, policy, hostTimes, warnings };
+  const facts = { ...known, policyTrouble: "", lostThread: "" };
   for (const text of ["emulated: WAIT_RESET", "board: WAIT_RESET"]) {
     expect(statusOf(options, { ...facts, estop: text }).acts).toEqual(acts);
   }

@@ -57,7 +57,14 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     nowNs,
     onAnswer: (answer) => policy?.answered(answer),
   });
-  const pump = (): void => edge.pump();
+  let toldHost = "";
+  const pump = (): void => {
+    edge.pump();
+    const { hostText } = link;
+    if (hostText === toldHost) return;
+    toldHost = hostText;
+    options.note(`policy host ${target}: ${hostText}`);
+  };
   link.start(nowNs());
   const timer = setInterval(pump, POLL_MS);
   const hangUp = (): void => {

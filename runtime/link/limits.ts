@@ -53,6 +53,9 @@ export const TROUBLE_NS_MIN = milliseconds(1_000);
 /** Texts from the other side are cut to this before a person sees them. */
 export const TEXT_CHARACTERS_MAX = 300;
 
+/** Of a host, the versions of what it is made of that a person is told. */
+export const VERSION_COUNT_MAX = 8;
+
 /** Answers that the delay is told from; pings that the clock's offset is told from. */
 export const DELAY_COUNT = 8;
 export const PING_COUNT = 8;

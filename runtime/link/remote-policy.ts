@@ -18,6 +18,7 @@ import { BufferedRows } from "./buffered-rows.ts";
 import { ChunkCheck } from "./chunk-check.ts";
 import type { Asked } from "./chunk-check.ts";
 import { observationOf, turnToJpeg } from "./edge-messages.ts";
+import { HostTimes } from "./host-times.ts";
 import type { EdgeLink, LinkAnswer, LinkPhase } from "./edge-link.ts";
 import type { Observation, PolicyFacts } from "./generated/policy_pb.js";
 import { schemaOf } from "./handshake.ts";
@@ -89,6 +90,7 @@ export class RemotePolicy implements Policy {
   /** The newest ones, oldest first. */
   #delivered: readonly Delivered[] = [];
   readonly #rows: BufferedRows;
+  readonly #times = new HostTimes();
 
   /** `facts` are those of the first welcome; a later host must say the same of its actions. */
   constructor(facts: PolicyFacts, parts: RemoteParts) {
@@ -115,6 +117,10 @@ export class RemotePolicy implements Policy {
     if (link.phase !== "ready") return link.text;
     const { hostTrouble } = link;
     return hostTrouble === "" ? this.#lastFailure : `${NOTHING_DECIDED}: ${hostTrouble}`;
+  }
+
+  get hostTimes(): Float64Array {
+    return this.#times.read(this.#parts.link.times.roundTripNs);
   }
 
   /** One line for a person: how the link stands, and the last decision that came to nothing. */
@@ -246,6 +252,7 @@ export class RemotePolicy implements Policy {
       this.#settle(null);
       return;
     }
+    this.#times.answered(chunk);
     this.#check.writeInto(this.#chunk, chunk, pending.asked);
     link.times.answered(duration(nowNs() - pending.stampNs));
     this.#deliver(pending.observationId);

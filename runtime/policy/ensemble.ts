@@ -58,6 +58,9 @@ export class EnsemblePolicy implements Policy {
   get statusText(): string {
     return this.#policy.statusText ?? "";
   }
+  get hostTimes(): Float64Array | undefined {
+    return this.#policy.hostTimes;
+  }
   get trouble(): string {
     return this.#policy.trouble ?? "";
   }

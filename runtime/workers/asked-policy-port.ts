@@ -11,7 +11,6 @@ import { assert } from "../contracts/assert.ts";
 import type { EvidenceSink } from "../contracts/evidence.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { Anchoring } from "../contracts/profile.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import type { StateView } from "../contracts/state.ts";
 import type { Instant } from "../contracts/units.ts";
 import type { Arena } from "../shm/arena.ts";
@@ -19,7 +18,7 @@ import { Bell } from "../shm/bell.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textFrom } from "./lockstep-plan.ts";
-import { PolicyStatusSlot } from "./plan.ts";
+import { policyStatusOf } from "./policy-status.ts";
 import { ReceiptWriter } from "./receipts.ts";
 
 export class AskedPolicyPort implements PolicyPort {
@@ -60,13 +59,9 @@ export class AskedPolicyPort implements PolicyPort {
     this.#answerBell = new Bell(arena.words("answer-bell"));
   }
 
-  /** Acts refused, per Reason, as of the newest answer. */
-  get safeTicks(): Float64Array {
-    return this.#counts(PolicyStatusSlot.safeTicks);
-  }
-  /** How often a refusal began, per Reason, as of the newest answer. */
-  get safeEpisodes(): Float64Array {
-    return this.#counts(PolicyStatusSlot.safeEpisodes);
+  /** How the policy goes, as of the newest answer. */
+  get status(): ReturnType<typeof policyStatusOf> {
+    return policyStatusOf(this.#status.record);
   }
   /** Text of the last error the policy threw; empty when it threw none. */
   get lastError(): string {
@@ -149,9 +144,5 @@ export class AskedPolicyPort implements PolicyPort {
     this.#isEpochNew = false;
     this.#isAsked = true;
     this.#askBell.ring();
-  }
-
-  #counts(from: number): Float64Array {
-    return this.#status.record.slice(from, from + REASON_COUNT);
   }
 }

@@ -6,7 +6,6 @@
 
 import { ChunkView } from "../contracts/action.ts";
 import { CHUNKS_PER_TICK_MAX } from "../contracts/policy.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import { StateView } from "../contracts/state.ts";
 import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
@@ -16,7 +15,8 @@ import { ThreadSlot } from "../shm/control-words.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textInto } from "./lockstep-plan.ts";
-import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { layoutOf } from "./plan.ts";
+import { policyStatusInto } from "./policy-status.ts";
 import { openOnnx } from "./onnx-file.ts";
 import { hearReceipts } from "./receipts.ts";
 import { openRemote } from "./remote-policy.ts";
@@ -82,10 +82,7 @@ function decide(tick: number, nowNs: Instant): void {
 }
 
 function tell(): void {
-  for (let reason = 0; reason < REASON_COUNT; reason += 1) {
-    status.record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
-    status.record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
-  }
+  policyStatusInto(status.record, runner);
   status.publish();
   const { statusText, trouble, lastError } = runner; // each once: it may be another each time
   if (lastError !== told) {

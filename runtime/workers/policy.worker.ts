@@ -4,13 +4,13 @@
 import { Fault } from "../../safety/faults.ts";
 import { ChunkView } from "../contracts/action.ts";
 import { StateView } from "../contracts/state.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import { makeRunner } from "../policy/make-runner.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
-import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { layoutOf } from "./plan.ts";
+import { policyStatusInto } from "./policy-status.ts";
 import { WordStop } from "./ports.ts";
 import { openOnnx } from "./onnx-file.ts";
 import { openRemote } from "./remote-policy.ts";
@@ -46,15 +46,6 @@ let told = "";
 let toldStatus = "";
 let toldTrouble = "";
 
-function publishStatus(): void {
-  const { record } = status;
-  for (let reason = 0; reason < REASON_COUNT; reason += 1) {
-    record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
-    record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
-  }
-  status.publish();
-}
-
 function cycle(): void {
   if (states.take()) {
     state.record.set(states.record);
@@ -69,7 +60,8 @@ function cycle(): void {
   while (runner.takeInto(chunk, clock.nowNs())) chunks.put(chunk.record);
   hearReceipts(receipts, runner);
   words.reportFaults(ThreadSlot.policy, runner.isSlow ? 1 << Fault.PolicySlow : 0);
-  publishStatus();
+  policyStatusInto(status.record, runner);
+  status.publish();
   tell();
 }
 
