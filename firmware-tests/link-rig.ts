@@ -114,6 +114,8 @@ export class LinkRig {
   readonly policy: RemotePolicy;
   /** How long the rig itself was held up, all together, since `beginTiming`. */
   awayNs = 0;
+  /** And at one go, since `forget`. */
+  longestAwayNs = 0;
   readonly #cues: OperatorCue[] = [OperatorCue.Start];
   #lastNs: number;
 
@@ -220,6 +222,7 @@ export class LinkRig {
 
   forget(): void {
     this.beginTiming();
+    this.longestAwayNs = 0;
     this.records.length = 0;
   }
 
@@ -229,7 +232,9 @@ export class LinkRig {
     const endNs = clock.nowNs() + ms * 1e6;
     while (clock.nowNs() < endNs) {
       const nowNs = clock.nowNs();
-      this.awayNs += Math.max(0, nowNs - this.#lastNs - periodNs);
+      const goneNs = Math.max(0, nowNs - this.#lastNs - periodNs);
+      this.awayNs += goneNs;
+      this.longestAwayNs = Math.max(this.longestAwayNs, goneNs);
       this.#lastNs = nowNs;
       controlTick(this.core, nowNs);
       if (holds()) return nowNs;

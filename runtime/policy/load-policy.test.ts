@@ -287,3 +287,11 @@ test("what it changes of its schema later has no effect, and a long name is shor
   } as never);
   expect([policy.name.length, policy.name.slice(0, 4)]).toEqual([300, "m m "]);
 });
+
+test("a file says of JPEG what it takes; without a word it takes none", async () => {
+  const saying = GOOD.replace("selectsMode:", "acceptsJpeg: true, selectsMode:");
+  const accepts = await Promise.all(
+    [GOOD, saying].map(async (text) => (await loadPolicy(file(text), context)).acceptsJpeg),
+  );
+  expect(accepts).toEqual([false, true]);
+});

@@ -25,19 +25,17 @@ export type FixedParts = Pick<Policy, "name" | "schema" | "selectsMode"> & {
 /** The fixed parts of what a module built, or what it lacks of a policy. Reads each part once. */
 export function fixedPartsOf(value: unknown): FixedParts | string {
   if (typeof value !== "object" || value === null) return "name, schema, reset and act";
-  const { name, selectsMode, acceptsJpeg, reset, act, schema, plan } = value as Read;
+  const { name, selectsMode, reset, act, schema, plan, acceptsJpeg = false } = value as Read;
   if (typeof name !== "string") return "a name";
   if (typeof selectsMode !== "boolean") return "selectsMode, true or false";
   if (typeof reset !== "function") return "reset(epoch, allocator)";
   if (typeof act !== "function") return "act(state, nowNs)";
-  const isFlag = ["boolean", "undefined"].includes(typeof acceptsJpeg);
-  if (!isFlag) return "acceptsJpeg, true or false, or without it";
+  if (typeof acceptsJpeg !== "boolean") return "acceptsJpeg, true or false, or without it";
   const ownSchema = schemaOf(schema);
   if (typeof ownSchema === "string") return ownSchema;
   const ownPlan = plan === undefined ? undefined : planOf(plan);
   if (typeof ownPlan === "string") return ownPlan;
-  const flags = { selectsMode, acceptsJpeg: acceptsJpeg === true };
-  return { name: boundedText(name), ...flags, schema: ownSchema, plan: ownPlan };
+  return { name: boundedText(name), selectsMode, acceptsJpeg, schema: ownSchema, plan: ownPlan };
 }
 
 function schemaOf(value: unknown): ActionSchema | string {

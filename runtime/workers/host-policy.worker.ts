@@ -152,7 +152,7 @@ async function answer(observation: Observation): Promise<void> {
   tell({ kind: "decided", decision, trouble });
 }
 
-/** An act's own words already say where it failed. */
+/** Words of an act or of a picture already say where it failed. */
 const wordsOf = (error: unknown): string =>
   error instanceof Error ? boundedText(error.message) : errorText(error);
 
