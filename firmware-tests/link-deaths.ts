@@ -206,7 +206,7 @@ export const lasting: readonly Death[] = [
     hosts: [STANDS],
     isShared: false,
     begin: replacedBy(STANDS_OTHERWISE),
-    says: [DROPPED, /policy\.manifest_sha256: expected [0-9a-f]{64}, found [0-9a-f]{64}: its file/],
+    says: [DROPPED, /policy\.manifest_sha256: expected [0-9a-f]{12}, found [0-9a-f]{12}: its file/],
     end: replacedBy(STANDS),
   },
 ];

@@ -174,7 +174,7 @@ pythonTest(
     rig.leadTo(other!);
     rig.proxy.reset();
     await hears(
-      /refused policy\.manifest_sha256: expected [0-9a-f]{64}, found [0-9a-f]{64}: its file/,
+      /refused policy\.manifest_sha256: expected [0-9a-f]{12}, found [0-9a-f]{12}: its file/,
     );
     rig.leadTo(first!);
     await hears(/^connected$/);

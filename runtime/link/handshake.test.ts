@@ -91,6 +91,23 @@ describe("the edge", () => {
   });
 });
 
+test("digests that differ are told by what differs, and never taken for the same", () => {
+  const told = (begun: number[], now: number[]): string | undefined => {
+    const digest = (bytes: number[]) => ({ manifestSha256: Uint8Array.from(bytes) });
+    const refusal = refusalOfWelcome(hello(1n), welcome(digest(now)), facts(digest(begun)));
+    return refusal && `${refusal.expected} ${refusal.found} ${refusal.field}`;
+  };
+  const same = Array.from({ length: 31 }, () => 7);
+  const field = "policy.manifest_sha256";
+  expect(told([1, ...same], [2, ...same])).toBe(`010707070707 020707070707 ${field}`);
+  expect(told([...same, 1], [...same, 2])).toBe(
+    `${"07".repeat(31)}01 ${"07".repeat(31)}02 ${field}`,
+  );
+  expect(told([...same, 1], [])).toBe(`070707070707  ${field}`);
+  expect(told([...same, 1], [...same, 1])).toBeUndefined();
+  expect(told([], [])).toBeUndefined();
+});
+
 describe("a field that a policy needs", () => {
   const pose = { name: "cube_pose", dtype: "float32", shape: [7], unit: "m", frame: "base" };
   const edge = (change: object) => hello(1n, { fields: [{ ...pose, ...change }] });

@@ -24,6 +24,7 @@ const OTHER_TASK = "run a task that brings this field, or another policy";
 const OTHER_MEANING = "use the same profile on both machines, or another policy";
 const OTHER_POLICY = "start the host as it was, or start this run anew";
 const OTHER_BYTES = `its file or version is another one: ${OTHER_POLICY}`;
+const DIGEST_DIGITS = 12;
 /** What a required field says of itself beside its name. How a picture crosses is judged apart. */
 const fieldParts: Readonly<Record<string, (field: Field) => string>> = {
   dtype: ({ dtype }) => (dtype === JPEG_DTYPE ? RAW_DTYPE : dtype),
@@ -95,17 +96,23 @@ export function refusalOfWelcome(
 }
 
 function sameChecks(begun: PolicyFacts, policy: PolicyFacts): Check[] {
-  type Of = (facts: PolicyFacts) => string;
-  const same = (field: string, of: Of, remedy = OTHER_POLICY): Check => {
-    return [`policy.${field}`, of(begun), of(policy), remedy];
+  const same = (field: string, of: (facts: PolicyFacts) => string): Check => {
+    return [`policy.${field}`, of(begun), of(policy), OTHER_POLICY];
   };
   return [
     same("name", (facts) => facts.name),
     same("action_schema_fingerprint", (facts) => String(facts.actionSchemaFingerprint)),
     same("horizon", (facts) => String(facts.horizon)),
     same("dt_ns", (facts) => String(facts.dtNs)),
-    same("manifest_sha256", (facts) => hex(facts.manifestSha256), OTHER_BYTES),
+    ["policy.manifest_sha256", ...apart(begun.manifestSha256, policy.manifestSha256), OTHER_BYTES],
   ];
+}
+
+/** Two digests as a person tells them apart: by their first digits, where those differ. */
+function apart(...digests: readonly [Uint8Array, Uint8Array]): [string, string] {
+  const [expected, found] = digests.map(hex) as [string, string];
+  const short = [expected, found].map((text) => text.slice(0, DIGEST_DIGITS)) as [string, string];
+  return short[0] === short[1] ? [expected, found] : short;
 }
 
 /** The host's judgement of a hello, for the policy it runs. */
