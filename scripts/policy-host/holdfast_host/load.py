@@ -36,8 +36,8 @@ def load_policy(text: str) -> type[Policy]:
 
 
 def source_digest(policy: type[Policy]) -> bytes:
-    """SHA-256 of the file that the class was read from, which a robot's run holds this host to. What
-    that file imports is not digested. Empty where there is no file."""
+    """SHA-256 of the file that the class was read from, which a robot's run holds this host to.
+    What that file imports is not digested. Empty where there is no file."""
     file = getattr(sys.modules[policy.__module__], "__file__", None)
     try:
         with open(file or "", "rb") as source:
