@@ -16,7 +16,7 @@ import { CANNOT_CONNECT, GrpcEdge } from "./grpc-edge.ts";
 import { refusalText } from "./handshake.ts";
 import { HostWait } from "./host-wait.ts";
 import type { WaitEnd } from "./host-wait.ts";
-import { HOST_LOAD_NS_MAX } from "./limits.ts";
+import { HOST_LOAD_NS_MAX, TROUBLE_NS_MIN } from "./limits.ts";
 import { RemotePolicy } from "./remote-policy.ts";
 import type { EncodePicture } from "./remote-policy.ts";
 import type { TlsTrouble } from "./tls-trouble.ts";
@@ -58,12 +58,14 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     onAnswer: (answer) => policy?.answered(answer),
   });
   let toldHost = "";
+  let tellNs = -Infinity;
   const pump = (): void => {
     edge.pump();
     const { hostText } = link;
-    if (hostText === toldHost) return;
+    if (hostText === toldHost || nowNs() < tellNs) return;
     toldHost = hostText;
-    options.note(`policy host ${target}: ${hostText}`);
+    tellNs = nowNs() + TROUBLE_NS_MIN;
+    options.note(`host ${target}: ${hostText}`);
   };
   link.start(nowNs());
   const timer = setInterval(pump, POLL_MS);
