@@ -14,6 +14,7 @@ const bad: [Beat, EstopVerdict][] = [
   ["corrupt", EstopVerdict.Corrupt],
   ["foreign", EstopVerdict.Foreign],
   ["malformed", EstopVerdict.Malformed],
+  ["unknown_flag", EstopVerdict.Malformed],
   ["other_boot", EstopVerdict.OtherBoot],
   ["repeated", EstopVerdict.Repeated],
   ["late", EstopVerdict.Late],

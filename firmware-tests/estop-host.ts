@@ -24,6 +24,7 @@ export type Beat =
   | "corrupt"
   | "foreign"
   | "malformed"
+  | "unknown_flag"
   | "other_boot"
   | "old_boot"
   | "repeated"
@@ -198,7 +199,7 @@ export class EstopHost {
     answer.tickIndex = this.#tick + within - (kind === "same_tick" ? ANSWERS_PER_TICK : 0);
     answer.answer = answerOf(asked.question, answer.tickIndex) ^ (kind === "wrong" ? 0x8000 : 0);
     answer.hostMode = kind === "malformed" ? 6 : this.hostMode;
-    answer.flags = this.flags;
+    answer.flags = kind === "unknown_flag" ? 0x10 : this.flags;
     const wire = new Uint8Array(this.#writer.wireSizeBytes);
     this.#writer.writeInto(wire, answer);
     if (kind === "corrupt") wire[12]! ^= wire[12] === 0x40 ? 0x20 : 0x40;

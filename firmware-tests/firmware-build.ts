@@ -29,10 +29,14 @@ export function makeFirmware(target: string, ...constants: string[]): void {
   throw new Error(`Cannot make ${target}: ${run.stderr.toString().trim()}`);
 }
 
+/** Set where `scripts/firmware-coverage.ts` wants the libraries that count their branches. */
+export const COUNTED = Bun.env["ESTOP_COUNTED"] === "1";
+
 /** The core as a library, built now if it is not there yet or older than its sources. */
 export function hostLibrary(keyed: boolean): string {
-  makeFirmware("host");
-  const path = join(FIRMWARE_OUT, keyed ? "libestop_keyed.so" : "libestop.so");
+  makeFirmware(COUNTED ? "counted" : "host");
+  const folder = COUNTED ? join(FIRMWARE_OUT, "counted") : FIRMWARE_OUT;
+  const path = join(folder, keyed ? "libestop_keyed.so" : "libestop.so");
   if (!existsSync(path)) throw new Error(`Cannot load ${path}: make built no such file`);
   return path;
 }

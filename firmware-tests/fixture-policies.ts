@@ -20,6 +20,7 @@ export const fixturePolicies = {
   colours: path(new URL("./fixtures/policy-colours.ts", import.meta.url)),
   diesAtStart: path(new URL("./fixtures/policy-dies-at-start.ts", import.meta.url)),
   posts: path(new URL("./fixtures/policy-posts.ts", import.meta.url)),
+  wallClock: path(new URL("./fixtures/policy-wall-clock.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;

@@ -14,7 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { EmulatorEvent } from "../drivers/estop/emulator.ts";
-import { FROM_SOURCE, ProgramRun, reportOf, Scratch } from "./process.ts";
+import type { RunStatus } from "../runtime/cli/run-handle.ts";
+import { FROM_SOURCE, ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
 import type { Ended } from "./process.ts";
 
 export const T_WD_US = 100_000;
@@ -23,6 +24,8 @@ const HANG_MS = 180_000;
 const BOTH = 3;
 const POLL_MS = 10;
 const POLLS_MAX = 3_000;
+/** Each is a process of its own; the proof test takes a second. */
+const RESETS_MAX = 100;
 
 export type KillPlace = {
   readonly port: number;
@@ -79,6 +82,37 @@ export class KillRun {
       await Bun.sleep(POLL_MS);
     }
     throw new Error(`Cannot find the cut in ${JSON.stringify(this.events())}`);
+  }
+
+  /**
+   * A person's way back from a cut: reset, which arms the chip first once its proof test is over,
+   * and then a start. Throws unless the resets move nothing, and the start does.
+   */
+  async rearm(): Promise<void> {
+    const { program } = this;
+    for (let tries = 0; !/→ RECOVER/.test(program.written); tries += 1) {
+      if (tries === RESETS_MAX) throw new Error(`Cannot reset the run: ${program.written}`);
+      await this.#person("reset");
+    }
+    if (program.written.split("drives have power").length !== 3) {
+      throw new Error(`Cannot find the power of the second arming: ${program.written}`);
+    }
+    const heldRad = await this.#commandRad();
+    if ((await this.#commandRad()) !== heldRad) throw new Error("A reset moved the robot");
+    await this.#person("start");
+    await program.until(/RECOVER → RUNNING: start/);
+    for (let polls = 0; (await this.#commandRad()) === heldRad; polls += 1) {
+      if (polls === RESETS_MAX) throw new Error("A start moved nothing");
+    }
+  }
+
+  #person(...words: readonly string[]): Promise<Ended> {
+    return runToEnd([...words, "--pid", `${this.program.pid}`], { scratch: this.scratch });
+  }
+
+  async #commandRad(): Promise<string> {
+    const { stdout } = await this.#person("status", "--json");
+    return JSON.stringify((JSON.parse(stdout) as Pick<RunStatus, "commandRad">).commandRad);
   }
 
   /** Ends the run: the longest that the machine let its board or its control thread stand. */

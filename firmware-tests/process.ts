@@ -62,6 +62,7 @@ export type Ended = {
 /** What `--json` prints, as far as tests read it. */
 export type RunJson = {
   readonly ticks: number;
+  readonly missed_ticks: number;
   readonly rate_asked_hz: number;
   readonly rate_achieved_hz: number;
   readonly wake_us: Percentiles;
@@ -73,6 +74,7 @@ export type RunJson = {
   readonly safe_episodes: Readonly<Record<string, number>>;
   readonly safe_entries_control: Readonly<Record<string, number>>;
   readonly safe_entries_policy: Readonly<Record<string, number>>;
+  readonly fault_ticks: Readonly<Record<string, number>>;
   readonly evidence: Readonly<Record<string, number>>;
   readonly supervisor_path: readonly string[];
   readonly parked: boolean | null;

@@ -48,11 +48,6 @@ export class Chase {
     this.#wayRad = new Float64Array(limits.jointCount);
   }
 
-  /** The command reached its goals, or was braked: the next way begins anew. */
-  forget(): void {
-    this.#walking = false;
-  }
-
   /** Bits of the motion limits that one joint would break by this stride. */
   brokenBy(joint: number, strideRad: number, changeRad: number, nowRad: number): number {
     const { motionChangeRadMax, motionJerkRad, strideRadMax } = this.#limits;
@@ -227,16 +222,11 @@ export class Chase {
     let overLow = overLowRad;
     let overHigh = overHighRad;
     let kept = 0;
-    // The end of the interval that stops short of the goal, until a change comes near enough to it.
-    let change = wayRad < 0 ? high : low;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const middle = (low * overHigh - high * overLow) / (overHigh - overLow);
       const over = this.#over(middle, wayRad, strideRad, changeRadMax, jerkRad);
       const short = wayRad < 0 ? over : -over;
-      if (short >= 0 && short <= SHORT_RAD) {
-        change = middle;
-        break;
-      }
+      if (short >= 0 && short <= SHORT_RAD) return middle;
       if (over > 0) {
         high = middle;
         overHigh = over;
@@ -248,9 +238,8 @@ export class Chase {
         if (kept === -1) overHigh /= 2;
         kept = -1;
       }
-      change = wayRad < 0 ? high : low;
     }
-    return change;
+    return wayRad < 0 ? high : low;
   }
 
   /** How far past the way a stop ends after this change. */

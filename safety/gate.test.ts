@@ -228,3 +228,24 @@ test("our own mistakes end the thread", () => {
   expect(() => one.gate.watch(other.state, Reason.Ok)).toThrow("one measured position per joint");
   expect(() => one.gate.rearm(other.state)).toThrow("one measured position per joint");
 });
+
+test("the tool keeps its reduced speed while it is told to, and only then", () => {
+  // A metre from the joint the tool makes a metre per second of a radian per second.
+  const profile = { toolM: [1, 0, 0] as const };
+  const wide = { positionRadMin: -50, positionRadMax: 50, velocityRadPerSMax: 1 };
+  const one = new GateBench([testJoint(wide)], profile).measure(0);
+  const fastestMPerS = (): number => {
+    let most = 0;
+    for (let tick = 0; tick < 200; tick += 1) {
+      const before = one.gate.command[0]!;
+      most = Math.max(most, one.measure(before).move(40)[0]! - before);
+    }
+    return most / 0.005;
+  };
+  expect(fastestMPerS()).toBeCloseTo(1, 6);
+  one.gate.reduceSpeed(true);
+  fastestMPerS();
+  expect(fastestMPerS()).toBeLessThanOrEqual(0.25);
+  one.gate.reduceSpeed(false);
+  expect(fastestMPerS()).toBeCloseTo(1, 6);
+});

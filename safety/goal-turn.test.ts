@@ -20,6 +20,18 @@ function told(goalAt: (tick: number) => number, ticks: number, turn = new GoalTu
   return found;
 }
 
+/** A joint that may change by 100 in a tick: whole numbers, so that each border is met exactly. */
+const whole = { jointCount: 1, motionChangeRadMax: Float64Array.of(100) };
+
+/** What is told after each of these strides. */
+function toldOf(...strides: readonly number[]): number[] {
+  const turn = new GoalTurn(whole as unknown as JointLimits);
+  return strides.map((stride) => {
+    turn.see(Float64Array.of(stride));
+    return turn.turnRad[0]!;
+  });
+}
+
 /** Straight lines between values at every `rowTicks`. */
 const rows = (at: (timeS: number) => number, rowTicks: number) => (tick: number) => {
   const row = Math.floor(tick / rowTicks);
@@ -65,4 +77,23 @@ test("what was forgotten leaves nothing behind", () => {
   told(rows(bend, 4), 50, used);
   used.forget();
   expect(told(rows(Math.sin, 4), 50, used)).toEqual(told(rows(Math.sin, 4), 50));
+});
+
+test("a stride lasts up to 0.3 of what it differs by, and rounding is no corner", () => {
+  expect(toldOf(0, 7, 10)).toEqual([0, 0, 10 / 3]);
+  expect(toldOf(0, 6.99, 10)).toEqual([0, 0, 0]);
+  expect(toldOf(0, 1e-12, 1e-12)).toEqual([0, 0, 0]);
+  expect(toldOf(0, 1.001e-12, 1.001e-12)[2]).toBeGreaterThan(0);
+});
+
+test("nine tenths of what a joint may change are the most that is told, to the bit", () => {
+  expect(toldOf(0, 270, 270)).toEqual([0, 0, 90]);
+  expect(toldOf(0, -270, -270)).toEqual([0, 0, -90]);
+  expect(toldOf(0, 270.1, 270.1)).toEqual([0, 0, 0]);
+});
+
+test("a goal goes straight on once its stride has stayed for thirteen ticks more", () => {
+  const turns = toldOf(0, ...Array<number>(15).fill(30));
+  // The second of them lasts, and is told for twelve ticks.
+  expect(turns).toEqual([0, 0, ...Array<number>(13).fill(10), 0]);
 });

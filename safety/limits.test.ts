@@ -13,11 +13,14 @@ const rates = (acceleration: number, jerk = 600) => ({
 });
 
 test("limits are counted per tick: 200 Hz makes 3 rad/s a stride of 15 mrad", () => {
+  const joint = testJoint({ positionRadMin: -1, positionRadMax: 1.5 });
   const wheel = testJoint({ command: "velocity", leadNs: milliseconds(30) });
-  const limits = new JointLimits(testProfile([testJoint(), wheel]));
+  const limits = new JointLimits(testProfile([joint, wheel]));
   const near = (...values: number[]) => values.map((value) => expect.closeTo(value, 15));
   expect([limits.jointCount, limits.periodS]).toEqual([2, 0.005]);
   expect([...limits.isVelocity]).toEqual([0, 1]);
+  expect([...limits.positionRadMin]).toEqual([-1, -2]);
+  expect([...limits.positionRadMax]).toEqual([1.5, 2]);
   expect([...limits.strideRadMax]).toEqual(near(0.015, 0.015));
   expect([...limits.motionChangeRadMax]).toEqual(near(0.000_375, 0.000_375));
   expect([...limits.motionJerkRad]).toEqual(near(0.000_075, 0.000_075));

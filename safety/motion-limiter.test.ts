@@ -415,7 +415,8 @@ test.each([1, -1])(
     limiter.strideRad[0] = way * 2 * maxRad;
     let fastest = 2 * maxRad;
     for (let tick = 0; tick < 60; tick += 1) {
-      follow(limiter, limiter.command[0]! + way * maxRad);
+      const bits = follow(limiter, limiter.command[0]! + way * maxRad);
+      expect([bits & RepairBit.Position, limiter.infeasible]).toEqual([0, false]);
       const stride = way * limiter.strideRad[0]!;
       expect(stride).toBeLessThanOrEqual(fastest + 1e-12);
       fastest = stride;

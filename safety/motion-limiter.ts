@@ -109,7 +109,6 @@ export class MotionLimiter {
     this.changeRad.fill(0);
     this.#infeasible = false;
     this.#goalKnown = false;
-    this.#chase.forget();
   }
 
   /** One tick towards the target. Returns the bits of what had to be repaired. */
@@ -173,7 +172,6 @@ export class MotionLimiter {
     this.#tool.limit(this.#next, this.strideRad, this.changeRad);
     this.#move();
     this.#goalKnown = false;
-    this.#chase.forget();
   }
 
   /** One tick of the stop: every joint as hard as its stop limits, to rest, and then no further. */
@@ -182,7 +180,6 @@ export class MotionLimiter {
     this.#brakeAll();
     this.#move();
     this.#goalKnown = false;
-    this.#chase.forget();
   }
 
   #brakeAll(): void {
@@ -279,7 +276,6 @@ export class MotionLimiter {
       if (this.#limits.isVelocity[joint] === 1) this.#give(joint);
     }
     this.#givenTick += 1;
-    this.#chase.forget();
   }
 
   /** Limits of single joints, the least important first: the last one to speak wins. */

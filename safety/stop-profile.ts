@@ -96,7 +96,6 @@ export class StopProfile {
     let change = changeRad;
     this.#begin();
     for (let tick = 0; tick < TICKS_MAX; tick += 1) {
-      if (stride === 0 && change === 0) return this.endRad;
       const side = stride < 0 ? -1 : 1;
       const speed = stride * side;
       // Harder by a whole jerk is still not hard enough: most ticks of a stop, and no root.

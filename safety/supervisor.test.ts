@@ -260,6 +260,22 @@ test("three stops by faults within the window latch; the third one tells its fau
   expect(rig.mode).toBe("SAFE_STOP");
 });
 
+test("it tells how long a fault has lasted, and how often faults have stopped it", () => {
+  const rig = new SupervisorRig().following().step(Reason.StaleState);
+  const lasted = (): number => rig.supervisor.heldNs(Fault.StaleState) / 1e6;
+  expect([lasted(), rig.supervisor.relapses]).toEqual([0, 0]);
+  rig.step(Reason.StaleState).step(Reason.StaleState);
+  expect(lasted()).toBe(10);
+  rig.step().step();
+  expect(lasted()).toBe(12.5); // the last bad tick counts, the good one is forgiven by half
+  for (const stops of [1, 2, 3]) {
+    rig.raise(Fault.Suspended).step();
+    expect(rig.supervisor.relapses).toBe(stops);
+    rig.step().cue(OperatorCue.Reset).step().cue(OperatorCue.Start).step();
+  }
+  expect(rig.supervisor.relapses).toBe(0);
+});
+
 test("stops further apart than the window are no relapse, to the tick", () => {
   const stopAt = (lastGapNs: number) => {
     const rig = new SupervisorRig().running();

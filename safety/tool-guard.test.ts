@@ -235,3 +235,28 @@ test("a smooth motion that only the tool is too fast for is slowed, and only the
     else expect(most).toBeGreaterThan(0.3);
   }
 });
+
+test("what a wide box and a fast tool allow passes; a step that passes keeps its 8 %", () => {
+  const wide = { minM: [-5, -5, -5], maxM: [5, 5, 5] } as const;
+  const swing = (tick: number): number => 0.8 * (1 - Math.cos(2.5 * tick * DT));
+  for (const [toolSpeedMPerSMax, isLimited] of [
+    [5, false],
+    [0.25, true],
+  ] as const) {
+    const { limiter, follow } = limiterOf(robotWith({ toolSpeedMPerSMax, workspace: wide }));
+    const start = [...limiter.command];
+    let last = toolOf(so101, start);
+    let repaired = 0;
+    for (let tick = 1; tick < 900; tick += 1) {
+      const goal = start.map((rad, joint) => (joint === 0 ? rad + swing(tick) : rad));
+      const bits = follow(goal);
+      const now = toolOf(so101, limiter.command);
+      const speed = Math.hypot(...now.map((at, axis) => at - last[axis]!)) / DT;
+      last = now;
+      if (bits !== 0) repaired += 1;
+      else expect([...limiter.command]).toEqual(goal);
+      if (bits === 0) expect(speed).toBeLessThanOrEqual(0.92 * toolSpeedMPerSMax + EPSILON);
+    }
+    expect(repaired > 0).toBe(isLimited);
+  }
+});

@@ -42,14 +42,8 @@ const NOT_FOR_COVERAGE = [
   ...["command-line*", "console-page*", "gate-*", "pick-place*", "run-streaming*", "shm-*"],
   ...["host-metrics*", "link-deaths*", "link-gaps*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["jpeg-link*", "pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
-  ...[
-    "anchoring*",
-    "host-start*",
-    "host-told*",
-    "policy-trouble*",
-    "profile-sweep*",
-    "stood-still*",
-  ],
+  ...["anchoring*", "host-start*", "policy-trouble*", "profile-sweep*", "stood-still*"],
+  ...["host-told*", "wall-clock*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */
 const CASE_MS_MAX = 60_000;
@@ -173,6 +167,7 @@ function plan({ long, paths }: Arguments, folder: TemporaryFolder): Group[] {
     tests("tests that compute", long, computing.map(exactly)),
     command("allocation", 600, [BUN, "scripts/alloc.ts"]),
     coverageStage,
+    command("branches of the firmware", 300, [BUN, "scripts/firmware-coverage.ts"]),
     buildStage,
   ];
   const after = [

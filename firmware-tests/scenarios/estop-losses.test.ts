@@ -21,7 +21,7 @@ import { PHASE_COUNT } from "./loss-cell.ts";
 const NS_PER_MS = 1e6;
 const EVERY = Array.from({ length: PHASE_COUNT }, (_, phase) => phase);
 /** Both ends, and those at which a row of any bench was slowest. */
-const SOME = isLong ? EVERY : [0, 15, 20, 40, 41, 46, PHASE_COUNT - 1];
+const SOME = isLong ? EVERY : [0, 13, 20, 38, 41, 46, PHASE_COUNT - 1];
 /** Longer than SS1-t. */
 const LONG_TICKS = 70;
 const ANY_PHASE = 23;

@@ -2,7 +2,7 @@
 // field reports. Those with a sensor, a clock or the e-stop behind them stand here; each goes
 // through the whole core, in virtual time.
 
-import { afterEach, expect, setSystemTime, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AvrChip } from "../../drivers/estop/avr-chip.ts";
@@ -17,7 +17,6 @@ import { ProfileError } from "../../runtime/profile/problem.ts";
 import { replayStorm, runStorm } from "../../runtime/sim/sim-cell.ts";
 import { JointLimits } from "../../safety/limits.ts";
 import { ChipBoard, committedImage } from "../chip-board.ts";
-import { lockstepRun } from "../lockstep-run.ts";
 import { EstopCell } from "./estop-cell.ts";
 import { LossCell, PERIOD_NS, TROUBLE_NS } from "./loss-cell.ts";
 import { measure } from "./loss-run.ts";
@@ -45,10 +44,6 @@ function press(cell: LossCell, ...cues: readonly OperatorCue[]): void {
     cell.runFor(50);
   }
 }
-
-afterEach(() => {
-  setSystemTime();
-});
 
 test("B11: a first action far away is refused, or walked to within the limits, by profile", () => {
   const far = { by: "policy", trouble: "far" } as const;
@@ -83,24 +78,6 @@ test("B14: a frozen camera is stale by its own stamp and counter, and nobody dec
   cell.runFor(1_000);
   expect(cell.policy.goodUntilNs).toBe(decided);
   expect(cell.sent.slice(-100).filter(isMotion)).toEqual([]);
-});
-
-test("B17: steps of the wall clock, forward and back, change no tick and no command", async () => {
-  const args = ["--policy", "sine", "--task", "none", "--duration", "2"];
-  const calm = await lockstepRun(args);
-  setSystemTime(new Date(0));
-  let hours = 0;
-  const stepping = setInterval(() => {
-    hours += 1;
-    setSystemTime(new Date((hours % 2 === 0 ? 1 : -1) * hours * 3_600_000 + 1e12));
-  }, 1);
-  const stepped = await lockstepRun(args).finally(() => clearInterval(stepping));
-  setSystemTime(new Date(4e12));
-  const future = await lockstepRun(args);
-  expect(calm.exitCode).toBe(0);
-  expect(calm.trace_hash).toMatch(/^[0-9a-f]{64}$/);
-  expect([stepped.trace_hash, future.trace_hash]).toEqual([calm.trace_hash, calm.trace_hash]);
-  expect(hours).toBeGreaterThan(10);
 });
 
 test("B18: a policy acts in every tenth tick, however unevenly the ticks come", () => {

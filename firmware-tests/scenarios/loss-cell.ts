@@ -31,7 +31,7 @@ import { aliveTable } from "../../runtime/workers/alive-table.ts";
 import { LossPolicyPort, SwingPolicy } from "./loss-policy.ts";
 import { LossSenses, isWithin } from "./loss-senses.ts";
 import type { Span } from "./loss-senses.ts";
-import type { Provocation } from "./losses.ts";
+import type { PolicyTrouble, Provocation } from "./losses.ts";
 
 export const PERIOD_NS = 5e6;
 export const PHASE_COUNT = 50;
@@ -91,6 +91,7 @@ export class LossCell {
   readonly #records: FlightRecorder;
   readonly #options: CellOptions;
   readonly #span: Span;
+  readonly #isWorldLate: boolean;
   readonly #pacer: StreamingPacer;
   readonly #checker: StormChecker;
   #lateWakes = 0;
@@ -102,6 +103,7 @@ export class LossCell {
     this.#options = options;
     this.robot = change === undefined ? so101 : change(so101);
     const { robot } = this;
+    this.#isWorldLate = provoke?.by === "world";
     const sources = [...robot.sources, camera, ...task.sources];
     const { fromNs = TROUBLE_NS } = options;
     const span = { fromNs, untilNs: fromNs + lengthNs };
@@ -117,6 +119,7 @@ export class LossCell {
       phaseIndex,
       ...(provoke?.by === "sensor" && { fault: provoke.fault }),
       ...(provoke?.by === "device" && { device: provoke.trouble }),
+      isWorldLate: this.#isWorldLate,
     });
     const layout = new StateLayout(robot, sources, "");
     const policy = new SwingPolicy(policyContext(robot, task, layout));
@@ -129,11 +132,13 @@ export class LossCell {
       qualityRatioMin: robot.state.qualityRatioMin,
     });
     const port = new LockstepPolicyPort(runner, "arrival");
-    const trouble = provoke?.by === "policy" ? provoke.trouble : undefined;
-    this.policy = new LossPolicyPort(port, trouble, span, this.phaseNs);
+    this.policy = new LossPolicyPort(port, ...this.#policyTrouble(), this.phaseNs);
     this.#records = new FlightRecorder(CAPACITY_TICKS, tickSlotCount(robot.joints.length));
     this.#checker = new StormChecker(robot);
-    const counters = { read: (index: number) => this.#aliveCount(index), reported: () => 0 };
+    const counters = {
+      read: (index: number) => this.#aliveCount(index),
+      reported: (index: number) => this.#reported(index),
+    };
     const threads = new AliveMonitor(aliveTable(robot, true), counters);
     this.core = new ControlCore({
       profile: robot,
@@ -147,8 +152,8 @@ export class LossCell {
       ...(estop !== undefined && { estop }),
       ticks: this.#records,
       evidence: this.evidence,
-      deadlineIsFault: true,
-      machine: { suspendedNs: () => this.#suspendedNs(), worldNs: () => NO_WORLD },
+      deadlineIsFault: !this.#isWorldLate,
+      machine: { suspendedNs: () => this.#suspendedNs(), worldNs: () => this.#worldNs() },
     });
     this.core.prime(instant(0));
     const never = { stopped: false };
@@ -192,8 +197,10 @@ export class LossCell {
 
   /** The oracle of the storms: limits, brakes, no motion of a blind robot, one command a tick. */
   #check(tick: number, nowNs: number, sent: readonly Sent[]): void {
-    // A coast is no brake, by request, and without power the command follows the arm.
+    // A coast is no brake, by request, and without power the command follows the arm. It knows
+    // positions only: velocity joints are the storm of gate-wheels.
     if (this.robot.supervisor.coastTicks > 0 || this.#options.estop !== undefined) return;
+    if (this.robot.joints.some(({ command }) => command === "velocity")) return;
     const { provoke } = this.#options;
     const isWild = provoke?.by === "sensor" && provoke.fault.startsWith("noise");
     this.#checker.check(
@@ -223,10 +230,11 @@ export class LossCell {
 
   #takeCue(): OperatorCue {
     const { provoke } = this.#options;
-    if (provoke?.by === "cue" && !this.#cueTaken && this.#nowNs >= TROUBLE_NS) {
+    const isCue = provoke?.by === "cue" || provoke?.by === "exit";
+    if (isCue && !this.#cueTaken && this.#nowNs >= TROUBLE_NS) {
       this.#cueTaken = true;
       this.causeNs = this.#nowNs - this.phaseNs;
-      return provoke.cue;
+      return provoke.by === "cue" ? provoke.cue : OperatorCue.PolicyLost;
     }
     const cue = this.cues.shift() ?? OperatorCue.None;
     if (cue === OperatorCue.Start) this.#started = this.core.tick;
@@ -240,15 +248,44 @@ export class LossCell {
     return duration(sleeps ? 2 * SUSPEND_NS_MAX : 0);
   }
 
+  /** Its world has run as far as its samples tell, and catches up when the trouble is over. */
+  #worldNs(): Instant {
+    if (!this.#isWorldLate) return NO_WORLD;
+    return instant(isWithin(this.#span, this.#nowNs) ? this.senses.goodNs[0]! : this.#nowNs);
+  }
+
+  /** A thread that ends or stands decides nothing more; one that has ended never comes back. */
+  #policyTrouble(): [PolicyTrouble | undefined, Span] {
+    const { provoke } = this.#options;
+    const span = this.#span;
+    if (provoke?.by === "policy") return [provoke.trouble, span];
+    if (provoke?.by === "exit") return ["silent", { ...span, untilNs: Infinity }];
+    const hangs = provoke?.by === "thread" && provoke.thread === "policy";
+    return hangs ? ["silent", { ...span, fromNs: this.#stoodNs }] : [undefined, span];
+  }
+
+  /** When a thread stands. The monitor looks every 20 ticks: the phases spread over that. */
+  get #stoodNs(): number {
+    return TROUBLE_NS + (this.#options.phaseIndex / PHASE_COUNT) * 20 * PERIOD_NS;
+  }
+
   /** Every thread turns once a period, but for the one that stands. */
   #aliveCount(index: number): number {
-    const { provoke, phaseIndex } = this.#options;
+    const { provoke } = this.#options;
     const turns = Math.floor(this.#nowNs / PERIOD_NS) + 1;
     if (provoke?.by !== "thread" || index !== ThreadSlot[provoke.thread]) return turns;
-    // The monitor looks every 20 ticks: the phases spread over that.
-    this.causeNs = TROUBLE_NS + (phaseIndex / PHASE_COUNT) * 20 * PERIOD_NS;
+    this.causeNs = this.#stoodNs;
     const stoodTurns = Math.floor(this.causeNs / PERIOD_NS) + 1;
     return this.#nowNs < this.#span.untilNs ? Math.min(turns, stoodTurns) : turns;
+  }
+
+  /** What a thread says of itself, from one moment between two ticks to another. */
+  #reported(index: number): number {
+    const { provoke } = this.#options;
+    if (provoke?.by !== "report" || index !== ThreadSlot[provoke.thread]) return 0;
+    if (!isWithin(this.#span, this.#nowNs)) return 0;
+    if (Number.isNaN(this.causeNs)) this.causeNs = this.#nowNs - this.phaseNs;
+    return 1 << provoke.fault;
   }
 
   #clock(): Clock {

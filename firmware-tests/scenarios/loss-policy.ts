@@ -2,14 +2,14 @@
 // what the link or the policy may do to its decisions. A decision arrives between two ticks, at the
 // phase of the cell, and is valid from its arrival.
 
-import { ChunkSlot } from "../../runtime/contracts/action.ts";
+import { ChunkSlot, jointSchema } from "../../runtime/contracts/action.ts";
 import type { ChunkView } from "../../runtime/contracts/action.ts";
 import { Mode } from "../../runtime/contracts/mode.ts";
 import { SequenceAllocator } from "../../runtime/contracts/policy.ts";
 import type { Policy, PolicyPort } from "../../runtime/contracts/policy.ts";
 import { StateSlot } from "../../runtime/contracts/state.ts";
 import type { StateView } from "../../runtime/contracts/state.ts";
-import { cos } from "../../runtime/contracts/trig.ts";
+import { cos, sin } from "../../runtime/contracts/trig.ts";
 import { instant } from "../../runtime/contracts/units.ts";
 import type { Instant } from "../../runtime/contracts/units.ts";
 import type { ChunkWriter, PolicyContext } from "../../runtime/policy/context.ts";
@@ -27,18 +27,26 @@ const FAR_RAD = 0.5;
 /** Longer than a decision is valid. */
 const LATE_NS = 350e6;
 
-/** Swings every joint around where the episode found its command. */
+/**
+ * Swings every joint around where the episode found its command. A robot with a velocity joint is
+ * told the rates of the same swing.
+ */
 export class SwingPolicy implements Policy {
   readonly name = "swing";
   readonly schema: Policy["schema"];
   readonly selectsMode = false;
   readonly #writer: ChunkWriter;
+  readonly #isRate: boolean;
   readonly #centreRad: Float64Array;
   #allocator = new SequenceAllocator(0);
   #startNs = -1;
 
   constructor(context: PolicyContext) {
-    this.#writer = context.writer(context.jointPositions);
+    const { columns } = context.jointPositions;
+    this.#isRate = context.robot.joints.some(({ command }) => command === "velocity");
+    this.#writer = context.writer(
+      this.#isRate ? jointSchema("joint_vel", columns) : context.jointPositions,
+    );
     this.schema = this.#writer.schema;
     this.#centreRad = new Float64Array(this.#writer.width);
   }
@@ -59,10 +67,12 @@ export class SwingPolicy implements Policy {
     for (let row = 0; row < horizon; row += 1) {
       const timeS = (nowNs + row * chunk.dtNs - this.#startNs) / 1e9;
       const swingRad = AMPLITUDE_RAD * (1 - cos(RATE_RAD_PER_S * timeS));
+      const rateRadPerS = AMPLITUDE_RAD * RATE_RAD_PER_S * sin(RATE_RAD_PER_S * timeS);
       for (let joint = 0; joint < width; joint += 1) {
         // Towards the middle of its range and back.
         const side = this.#centreRad[joint]! < 0.3 ? 1 : -1;
-        values[row * width + joint] = this.#centreRad[joint]! + side * swingRad;
+        const positionRad = this.#centreRad[joint]! + side * swingRad;
+        values[row * width + joint] = this.#isRate ? side * rateRadPerS : positionRad;
       }
     }
     return chunk;

@@ -31,10 +31,13 @@ export type Measured = {
 const isMotion = (kind: number): boolean => kind === CommandKind.Motion;
 const ms = (ns: number): number => Math.round(ns / 1e5) / 10;
 
+const cellOf = ({ provoke, change }: Loss, phaseIndex: number, lengthNs: number): LossCell =>
+  new LossCell({ provoke, phaseIndex, lengthNs, ...(change !== undefined && { change }) });
+
 /** Runs it with a cause that never ends. Throws StormError when the oracle sees a violation. */
 export function measure(loss: Loss, phaseIndex: number): Measured {
-  const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: Infinity });
-  cell.runUntil(TROUBLE_NS + (LONG_MS + 150) * NS_PER_MS);
+  const cell = cellOf(loss, phaseIndex, Infinity);
+  cell.runUntil(TROUBLE_NS + (loss.withinMs + LONG_MS + 150) * NS_PER_MS);
   const detectedNs = detectionOf(loss, cell);
   const isUnnoticed = loss.detect.of === "nothing";
   if (isUnnoticed && cell.senses.struckCount === 0) throw new Error("no sample was spoiled");
@@ -72,8 +75,9 @@ function causeOf({ provoke, detect }: Loss, cell: LossCell): number {
       ? policy.goodUntilNs
       : policy.firstBadNs;
   }
-  if (provoke.by !== "sensor" && provoke.by !== "device") return cell.causeNs;
-  const id = provoke.by === "device" ? "joints" : provoke.fault.split(/[:=]/)[1]!;
+  const isArm = provoke.by === "device" || provoke.by === "world";
+  if (provoke.by !== "sensor" && !isArm) return cell.causeNs;
+  const id = isArm ? "joints" : provoke.fault.split(/[:=]/)[1]!;
   const source = cell.core.state.layout.sources.findIndex((each) => each.id === id);
   const bad = senses.firstBadNs[source]!;
   return Number.isFinite(bad) ? bad : senses.goodNs[source]!;
@@ -129,7 +133,7 @@ export type Attempts = Readonly<Record<string, boolean>>;
 export function goesOnByItself(loss: Loss, phaseIndex: number): boolean {
   const { knownMs, heldMs } = measure(loss, phaseIndex);
   const lengthMs = (loss.detect.of === "policy" ? knownMs : heldMs) + 30;
-  const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: lengthMs * NS_PER_MS });
+  const cell = cellOf(loss, phaseIndex, lengthMs * NS_PER_MS);
   cell.runUntil(TROUBLE_NS + lengthMs * NS_PER_MS + SETTLE_MS * NS_PER_MS);
   return isMotion(cell.sent.at(-1)!.command.kind);
 }
@@ -138,7 +142,7 @@ export function goesOnByItself(loss: Loss, phaseIndex: number): boolean {
 export function attempts(loss: Loss, phaseIndex: number): Attempts {
   const lengthNs = LONG_MS * NS_PER_MS;
   const moved = (...acts: readonly (readonly OperatorCue[])[]): boolean => {
-    const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs });
+    const cell = cellOf(loss, phaseIndex, lengthNs);
     cell.runUntil(TROUBLE_NS + lengthNs + SETTLE_MS * NS_PER_MS);
     return tryActs(cell, acts);
   };
@@ -156,7 +160,7 @@ export function attempts(loss: Loss, phaseIndex: number): Attempts {
 
 /** The mode after a reset of a cause that is still there. */
 export function modeAfterEarlyReset(loss: Loss, phaseIndex: number): string {
-  const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: Infinity });
+  const cell = cellOf(loss, phaseIndex, Infinity);
   cell.runUntil(TROUBLE_NS + LONG_MS * NS_PER_MS);
   tryActs(cell, [[OperatorCue.Reset]]);
   return modeNames[cell.core.supervisor.mode]!;
@@ -164,7 +168,7 @@ export function modeAfterEarlyReset(loss: Loss, phaseIndex: number): string {
 
 function movesWhileItLasts(loss: Loss, phaseIndex: number): boolean {
   const { Reset, Start } = OperatorCue;
-  const cell = new LossCell({ provoke: loss.provoke, phaseIndex, lengthNs: Infinity });
+  const cell = cellOf(loss, phaseIndex, Infinity);
   cell.runUntil(TROUBLE_NS + LONG_MS * NS_PER_MS);
   return tryActs(cell, [[Reset], [Start], [Reset], [Start]]);
 }

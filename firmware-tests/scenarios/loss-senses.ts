@@ -29,6 +29,8 @@ type Broken = {
   readonly count: number;
   readonly phaseIndex: number;
   readonly robot: RobotProfile;
+  /** One per source: 0 takes the sample back. */
+  readonly arrived: SensorSnapshot["arrived"];
 };
 
 /** Without the reading of joint 0: its bit is not set. */
@@ -58,6 +60,13 @@ const breakages: Readonly<Record<DeviceTrouble, (sample: Broken) => void>> = {
   wrong_once: ({ payload, count, phaseIndex }) => {
     if (count === 0) flipBit(payload, phaseIndex % payload.length, 63 - (phaseIndex % 20));
   },
+  sparse: ({ arrived, count }) => {
+    if (count % 3 < 2) arrived[0] = 0;
+  },
+  at_limit: ({ payload, robot: { joints } }) => {
+    const { positionRadMax, positionRadMin } = joints[0]!;
+    payload[0] = payload[joints.length]! > 0 ? positionRadMax : positionRadMin;
+  },
   unplugged: () => undefined, // no sample comes
 };
 
@@ -78,6 +87,8 @@ export type SensesOptions = {
   /** Text for the injector, without times. */
   readonly fault?: string;
   readonly device?: DeviceTrouble;
+  /** The arm's world stands still in the trouble, and its samples stay away. */
+  readonly isWorldLate: boolean;
 };
 
 export class LossSenses implements RobotSensor {
@@ -118,9 +129,10 @@ export class LossSenses implements RobotSensor {
   }
 
   observeInto(snapshot: SensorSnapshot, nowNs: Instant): void {
-    const { device, trouble } = this.#options;
+    const { device, trouble, isWorldLate } = this.#options;
     const isBroken = device !== undefined && isWithin(trouble, nowNs);
-    this.#arm.isSilent = isBroken && device === "unplugged";
+    this.#arm.isSilent =
+      (isBroken && device === "unplugged") || (isWorldLate && isWithin(trouble, nowNs));
     this.#faulty.observeInto(snapshot, nowNs);
     if (isBroken && snapshot.arrived[0] === 1) this.#break(snapshot, device);
     for (const [source, sample] of snapshot.samples.entries()) {
@@ -139,7 +151,9 @@ export class LossSenses implements RobotSensor {
     const { record, payload } = snapshot.samples[0]!;
     if (this.#brokenCount === 0) this.#heldRad = payload[0]!;
     const count = this.#brokenCount;
-    breakages[device]({ record, payload, heldRad: this.#heldRad, count, phaseIndex, robot });
+    const { arrived } = snapshot;
+    const heldRad = this.#heldRad;
+    breakages[device]({ record, payload, heldRad, count, phaseIndex, robot, arrived });
     this.#brokenCount += 1;
     this.firstBadNs[0] = Math.min(this.firstBadNs[0]!, this.#truthNs[0]!);
   }

@@ -7,7 +7,7 @@ import type { EstopBlip, EstopLoss } from "./estop-losses.ts";
 import { linkLosses, STOP_AFTER_MS } from "./link-losses.ts";
 import type { LinkLoss } from "./link-losses.ts";
 import type { LossRow } from "./loss-row.ts";
-import { losses } from "./losses.ts";
+import { losses, PARK_WITHIN_MS } from "./losses.ts";
 import type { Detection, Loss, Rearm } from "./losses.ts";
 
 const TICK_MS = 5;
@@ -121,7 +121,7 @@ const outsideRows: readonly LossRow[] = [
     robotDoes: "goes on; only labels change",
     armFalls: "no",
     rearm: "nobody",
-    proof: "firmware-tests/scenarios/field-reports.test.ts",
+    proof: "firmware-tests/wall-clock.test.ts",
   },
   {
     id: "page-gone",
@@ -138,31 +138,21 @@ const outsideRows: readonly LossRow[] = [
 /** Rows proved by tests that need threads in a made-up machine, or a process of their own. */
 const otherRows: readonly LossRow[] = [
   {
-    id: "world-late",
-    cause: "simulated world late: a busy machine, no real-time rights",
-    detectedBy: "`world_late`",
-    within: "that very tick",
-    robotDoes: "holds; goes on by itself",
-    armFalls: "no",
-    rearm: "nobody",
-    proof: "firmware-tests/busy-machine.test.ts",
-  },
-  {
     id: "park",
     cause: "the end of a run, `stop --park`",
     detectedBy: "cue",
-    within: "the next tick",
+    within: `${PARK_WITHIN_MS} ms: the next tick`,
     robotDoes: "with `power_cut: falls` parks within 5 s and lets go; else brakes and holds",
     armFalls: "from its rest pose, by its droop at most",
     rearm: rearmTexts.person,
     proof: "firmware-tests/parking.test.ts",
   },
   ...KILL_ROWS.map(
-    ({ id, cause, detectedBy: by, within, robotDoes, armFalls, rearm }): LossRow => ({
+    ({ id, cause, detectedBy: by, withinMs, robotDoes, armFalls, rearm }): LossRow => ({
       id,
       cause: `${cause}, e-stop armed`,
       detectedBy: by,
-      within,
+      within: typeof withinMs === "number" ? `${withinMs} ms of chip time` : withinMs,
       robotDoes,
       armFalls: armFalls === "yes" ? "with `power_cut: falls`" : armFalls,
       rearm,

@@ -8,7 +8,9 @@
 import type { evidenceNames } from "../../runtime/contracts/evidence.ts";
 import type { modeNames } from "../../runtime/contracts/mode.ts";
 import { OperatorCue } from "../../runtime/contracts/mode.ts";
+import type { RobotProfile } from "../../runtime/contracts/profile.ts";
 import type { reasonNames } from "../../runtime/contracts/reason.ts";
+import { Fault } from "../../safety/faults.ts";
 
 /** What a policy, or the link before it, may do to its decisions. */
 export type PolicyTrouble =
@@ -30,6 +32,8 @@ export type DeviceTrouble =
   | "missing"
   | "missing_once"
   | "wrong_once"
+  | "sparse"
+  | "at_limit"
   | "unplugged";
 
 /** How a row goes wrong. Everything else of the cell stays healthy. */
@@ -38,8 +42,14 @@ export type Provocation =
   | { readonly by: "sensor"; readonly fault: string }
   | { readonly by: "policy"; readonly trouble: PolicyTrouble }
   | { readonly by: "device"; readonly trouble: DeviceTrouble }
-  /** A thread's alive counter stands still. */
-  | { readonly by: "thread"; readonly thread: "robot" }
+  /** A thread's alive counter stands still, and what the thread does with it. */
+  | { readonly by: "thread"; readonly thread: "robot" | "policy" | "main" }
+  /** The policy's thread ends, and main tells it. */
+  | { readonly by: "exit"; readonly thread: "policy" }
+  /** A thread reports a fault of itself. */
+  | { readonly by: "report"; readonly thread: "policy"; readonly fault: Fault }
+  /** The simulated world stands still, with its samples: a simulation, not hardware. */
+  | { readonly by: "world" }
   /** The control thread wakes up so late, in so many ticks in a row. */
   | { readonly by: "pacer"; readonly lateMs: number; readonly tickCount: number }
   /** The machine sleeps between two ticks. */
@@ -65,6 +75,8 @@ export type Loss = {
   readonly id: string;
   readonly cause: string;
   readonly provoke: Provocation;
+  /** The arm that it happens to; absent: the so101 as it is. */
+  readonly change?: (robot: RobotProfile) => RobotProfile;
   readonly detect: Detection;
   /** From the cause to its detection, ms: the most of 50 phases. */
   readonly withinMs: number;
@@ -106,7 +118,7 @@ const STAYS: Path = [
   ["FAULT_LATCHED", 500],
 ];
 
-type Short = Omit<Loss, "id" | "cause" | "provoke">;
+type Short = Omit<Loss, "id" | "cause" | "provoke" | "change">;
 
 const stale: Short = {
   detect: { of: "reason", name: "stale_state" },
@@ -239,6 +251,15 @@ const jointLosses: readonly Loss[] = [
     detect: { of: "nothing", why: "one sample is no fault, and the command keeps its limits" },
   },
   {
+    id: "joints-sparse",
+    cause: "two of three joint samples lost: a noisy bus",
+    provoke: { by: "device", trouble: "sparse" },
+    ...stale,
+    detect: { of: "reason", name: "low_quality" },
+    // Of eight samples, less than half.
+    withinMs: 59.9,
+  },
+  {
     id: "device-unplugged",
     cause: "robot's adapter unplugged: no reading comes, no command arrives",
     provoke: { by: "device", trouble: "unplugged" },
@@ -297,6 +318,80 @@ const robotLosses: readonly Loss[] = [
     ...robotFault,
     detect: { of: "fault", name: "overload" },
     withinMs: 14.9,
+  },
+];
+
+const threadLosses: readonly Loss[] = [
+  {
+    id: "policy-thread-gone",
+    cause: "policy thread ends",
+    provoke: { by: "exit", thread: "policy" },
+    ...refused,
+    detect: { of: "fault", name: "policy_lost" },
+    // Told once: what it decided before is as good as it was.
+    pathMs: [["DEGRADED", 0], ["RUNNING", 5], ...RUN_OUT],
+    rearm: "restart",
+  },
+  {
+    id: "policy-thread-hung",
+    cause: "policy thread hangs",
+    provoke: { by: "thread", thread: "policy" },
+    ...silent,
+    detect: { of: "fault", name: "policy_lost" },
+    withinMs: 1594,
+    pathMs: [["SAFE_STOP", 0]],
+    does: "holds already, by `no_action`",
+    rearm: "person",
+  },
+  {
+    id: "policy-slow",
+    cause: "policy's host answers slower than it promised",
+    provoke: { by: "report", thread: "policy", fault: Fault.PolicySlow },
+    ...unnoticed,
+    detect: { of: "fault", name: "policy_slow" },
+    withinMs: 4.9,
+    pathMs: [["DEGRADED", 0]],
+    does: "goes on at reduced speed",
+  },
+  {
+    id: "main-slow",
+    cause: "main thread hangs",
+    provoke: { by: "thread", thread: "main" },
+    ...unnoticed,
+    detect: { of: "fault", name: "main_slow" },
+    withinMs: 1094,
+    does: "goes on; records and the report of `--json` tell it",
+  },
+];
+
+/** The first joint takes a velocity, as a wheel does. */
+const firstTurns = (robot: RobotProfile): RobotProfile => ({
+  ...robot,
+  joints: robot.joints.map((joint, at) => (at === 0 ? { ...joint, command: "velocity" } : joint)),
+});
+
+const worldLosses: readonly Loss[] = [
+  {
+    id: "limits-contradict",
+    isEvent: true,
+    cause: "velocity joint is found at its limit while it turns towards it: no stop ends inside",
+    provoke: { by: "device", trouble: "at_limit" },
+    change: firstTurns,
+    ...robotFault,
+    detect: { of: "fault", name: "gate_infeasible" },
+    withinMs: 9.9,
+    pathMs: [["SAFE_STOP", 0]],
+    does: "brakes in the tick before and holds",
+  },
+  {
+    id: "world-late",
+    cause: "simulated world late: a busy machine, no real-time rights",
+    provoke: { by: "world" },
+    ...stale,
+    detect: { of: "fault", name: "world_late" },
+    pathMs: [["DEGRADED", 0]],
+    does: HOLDS,
+    rearm: "nobody",
   },
 ];
 
@@ -378,11 +473,16 @@ const hostLosses: readonly Loss[] = [
   },
 ];
 
+/** From the cue to the first brake on the way to the rest pose: the most of 50 phases. */
+export const PARK_WITHIN_MS = 4.9;
+
 export const losses: readonly Loss[] = [
   ...policyLosses,
   ...jointLosses,
   ...sceneLosses,
   locatorNoise,
   ...robotLosses,
+  ...threadLosses,
+  ...worldLosses,
   ...hostLosses,
 ];

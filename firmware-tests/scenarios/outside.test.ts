@@ -7,6 +7,7 @@ import { Mode, OperatorCue } from "../../runtime/contracts/mode.ts";
 import { TickSlot } from "../../runtime/contracts/tick-record.ts";
 import type { RunHandle, RunStatus } from "../../runtime/cli/run-handle.ts";
 import { ConsoleServer } from "../../runtime/console/server.ts";
+import { PARK_WITHIN_MS } from "./losses.ts";
 import { LossCell, PERIOD_NS, PHASE_COUNT, TROUBLE_NS } from "./loss-cell.ts";
 
 const EVERY = Array.from({ length: PHASE_COUNT }, (_, phaseIndex) => phaseIndex);
@@ -100,6 +101,19 @@ test("B63: a stop acts though its caller is gone before the answer", async () =>
   } finally {
     server.close();
   }
+});
+
+test("parking begins in the next tick, at every phase", () => {
+  const withinMs = EVERY.map((phaseIndex) => {
+    const provoke = { by: "cue", cue: OperatorCue.Park } as const;
+    const cell = new LossCell({ provoke, phaseIndex, lengthNs: Infinity });
+    cell.runUntil(TROUBLE_NS + 10 * PERIOD_NS);
+    const brake = cell.sent.find(({ nowNs, command }) => {
+      return nowNs >= TROUBLE_NS && command.kind === CommandKind.Brake;
+    });
+    return (brake!.nowNs - cell.causeNs) / 1e6;
+  });
+  expect(Math.max(...withinMs)).toBeCloseTo(PARK_WITHIN_MS, 6);
 });
 
 test("without decisions a robot that may coast does so for four ticks at most, then brakes", () => {

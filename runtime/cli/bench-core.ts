@@ -42,12 +42,12 @@ function bestNs(count: number, round: () => void): number {
 }
 
 export function benchCore(robotName: string): BenchFigure {
-  const { core, tick } = buildBenchCore(robotName);
+  const { robot, tick } = buildBenchCore(robotName);
   for (let index = 0; index < WARM_UP_TICKS; index += 1) tick();
   const callNs = bestNs(CORE_TICKS, () => {
     for (let index = 0; index < CORE_TICKS; index += 1) tick();
   });
-  const realtimeFactor = core.profile.periodNs / callNs;
+  const realtimeFactor = robot.periodNs / callNs;
   return {
     bench: "core",
     robot: robotName,

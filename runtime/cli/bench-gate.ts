@@ -84,9 +84,9 @@ export function benchGate(robotName: string, nowNs: () => Instant): GateFigure {
 
 /** One command, with a robot that follows; the row is chosen by the index. */
 function buildCall(robotName: string, rows: Rows, isReduced: boolean): (index: number) => void {
-  const { core, tick } = buildBenchCore(robotName);
+  const { core, robot: profile, tick } = buildBenchCore(robotName);
   tick();
-  const { gate, profile, sink, state } = core;
+  const { gate, sink, state } = core;
   const action = new ActionSample(profile.joints.length);
   action.schemaFingerprint = commandFingerprint(profile);
   action.width = profile.joints.length;

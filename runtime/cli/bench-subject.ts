@@ -4,12 +4,14 @@
 
 import { instant } from "../contracts/units.ts";
 import { StateLayout } from "../contracts/state.ts";
+import type { RobotProfile } from "../contracts/profile.ts";
 import type { ControlCore } from "../core/core.ts";
 import { controlTick } from "../core/tick.ts";
 import { loadRobot } from "../profile/load.ts";
 import { idleCore } from "../workers/warm-up.ts";
 
 export type BenchCore = {
+  readonly robot: RobotProfile;
   readonly core: ControlCore;
   /** One control period: time moves on, one command goes out. */
   tick(): void;
@@ -21,6 +23,7 @@ export function buildBenchCore(robotName = "so101"): BenchCore {
   const { periodNs } = robot;
   let nowNs = 0;
   return {
+    robot,
     core,
     tick: () => {
       nowNs += periodNs;

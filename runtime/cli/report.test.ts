@@ -123,6 +123,7 @@ test("the JSON has completed episodes, the deployment's own name and the whole p
     profile: "so101-servo",
     task: { name: "pick_place", success: true, episodes: 7, successes: 7 },
     supervisor_path: ["STARTING", "RUNNING", "DEGRADED", "RUNNING", "DEGRADED", "SAFE_STOP"],
+    fault_ticks: { stale_state: 1, no_action: 3 },
     evidence: { rejected_schema: 1 },
   });
 });

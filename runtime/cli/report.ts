@@ -79,6 +79,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     safe_episodes: byReason(stats.safeEpisodes, report.policySafeEpisodes),
     safe_entries_control: byReason(stats.safeTicks),
     safe_entries_policy: byReason(report.policySafeTicks),
+    fault_ticks: named(faultNames, stats.faultTicks),
     repairs: named(repairNames, stats.repairTicks),
     evidence: named(evidenceNames, stats.chunks.counts),
     supervisor_path: stats.path.map((mode) => modeNames[mode]),

@@ -4,7 +4,8 @@
 import { expect, test } from "bun:test";
 import { testJoint } from "../../safety/fixture.ts";
 import { ChunkBase, ChunkSlot } from "../contracts/action.ts";
-import { bufferOf } from "./action-buffer-rig.ts";
+import { instant } from "../contracts/units.ts";
+import { bufferOf, chunkOf } from "./action-buffer-rig.ts";
 
 test("offsets of position joints count from the command at takeover, velocities stay", () => {
   const joints = [
@@ -61,4 +62,40 @@ test("held offsets that take over behind their last row begin with that row's ow
   put({ horizon: 3, untilMs: 200, rows: (row) => row * row, slots }, 130);
   // The last row of 0, 1, 4 moves by 3, however long ago the row began.
   expect([130, 190].map(at)).toEqual([6, 6]);
+});
+
+test("linear offsets behind their last row stay: the command does not go back", () => {
+  const slots = { base: ChunkBase.TakeoverCommand };
+  // Rows 0, 1, 2, 3 at 0, 20, 40 and 60 ms: 5 ms are a quarter until 60 ms, then nothing.
+  const starts = [55, 60, 62, 64, 65, 66, 79, 150].map((nowMs) => {
+    const { put, at, command } = bufferOf({ interpolation: "linear" });
+    command[0] = 8;
+    put({ untilMs: 200, slots }, nowMs);
+    return Number(at(nowMs)) - 8;
+  });
+  expect(starts).toEqual(
+    [0.25, 0.25, 0.15, 0.05, 0, 0, 0, 0].map((step) => expect.closeTo(step, 9)),
+  );
+});
+
+test("each joint goes on from its own row, and from nothing behind the rows", () => {
+  const joints = ["a", "b", "c"].map((name) => testJoint({ name }));
+  const rows = (row: number, joint: number) => (joint + 1) * row;
+  const late = { width: 3, rows, slots: { base: ChunkBase.TakeoverCommand } };
+  for (const [interpolation, moves] of [
+    ["linear", 0.25],
+    ["hold", 1],
+  ] as const) {
+    const { put, at, command, sample } = bufferOf({ interpolation }, joints);
+    command.set([10, 20, 30]);
+    put(late, 50);
+    at(50);
+    expect([...sample.values]).toEqual([10 + moves, 20 + 2 * moves, 30 + 3 * moves]);
+  }
+  const { buffer, at, command } = bufferOf({ interpolation: "linear" });
+  command[0] = 3;
+  const chunk = chunkOf({ horizon: 1, slots: { base: ChunkBase.TakeoverCommand } });
+  chunk.values.fill(99, 1);
+  buffer.put(chunk, instant(0));
+  expect(at(0)).toBe(3);
 });

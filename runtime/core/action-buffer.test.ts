@@ -326,6 +326,14 @@ test("a blend fades from the old chunk to the new one over its stated time", () 
   expect([100, 110, 120, 139, 140, 150].map(at)).toEqual([0, 2, 4, 7.8, 8, 8]);
 });
 
+test("the first row behind a blend is the new chunk's own, to the bit", () => {
+  const { put, at } = bufferOf({ blendNs: milliseconds(40) });
+  put({ seq: 1, untilMs: 500, rows: () => 0.4 }, 0);
+  put({ seq: 2, untilMs: 500, rows: () => 0.1 }, 100);
+  // 0.4 + (0.1 - 0.4) is not 0.1.
+  expect(at(140)).toBe(0.1);
+});
+
 test("a blend is over when the old window is, without a leap; the first chunk has none", () => {
   const { put, at } = bufferOf({ blendNs: milliseconds(40) });
   put({ seq: 1, untilMs: 110, rows: () => 4 }, 0);

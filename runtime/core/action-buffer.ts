@@ -37,7 +37,6 @@ export class ActionBuffer {
   #fadeNs = 0;
   #hasActive = false;
   #hasScheduled = false;
-  #hasFading = false;
   #tookOver = false;
   #epoch = 0;
   #acceptedSeq = 0;
@@ -191,7 +190,6 @@ export class ActionBuffer {
     this.#scheduled = before;
     // The fade is over when the old rows are: else what is left of it would be a leap.
     this.#fadeNs = this.#hasActive ? Math.min(this.#blendNs, this.#fading.validUntilNs - nowNs) : 0;
-    this.#hasFading = this.#fadeNs > 0;
     this.#hasActive = true;
     this.#hasScheduled = false;
     this.#tookOver = true;
@@ -211,9 +209,11 @@ export class ActionBuffer {
     const base = this.#scratch;
     const sinceNs = nowNs - this.#active.validFromNs;
     const row = Math.min(Math.floor(sinceNs / dtNs), horizon - 1);
-    // A held row contains its own motion; between linear rows the motion is under way.
+    // A held row contains its own motion; between linear rows the motion is under way, and behind
+    // the last of them it is over.
     const fromRow = this.#linear ? Math.max(0, Math.min(row, horizon - 2)) : row - 1;
-    const share = this.#linear ? (sinceNs - fromRow * dtNs - this.#periodNs) / dtNs : 0;
+    const beforeNs = sinceNs - this.#periodNs - fromRow * dtNs;
+    const share = this.#linear ? Math.min(1, beforeNs / dtNs) : 0;
     for (let joint = 0; joint < width; joint += 1) {
       const from = fromRow < 0 ? 0 : values[fromRow * width + joint]!;
       const next = Math.min(fromRow + 1, horizon - 1) * width + joint;
@@ -249,7 +249,7 @@ export class ActionBuffer {
   }
 
   #blendInto(out: CommandVec, nowNs: Instant): void {
-    if (!this.#hasFading) return;
+    if (this.#fadeNs <= 0) return;
     const share = (nowNs - this.#active.record[ChunkSlot.activatedNs]!) / this.#fadeNs;
     if (share >= 1) return;
     const old = this.#scratch;

@@ -92,6 +92,24 @@ test("the drift is the least-squares slope of the minima of the closed seconds",
   }
 });
 
+test("of equally short delays in a second the first is its minimum", () => {
+  const converter = new ClockDomainConverter();
+  // Tenths of a second, and of a millisecond: the minima are at 0, 1 and 2 s, one more each.
+  for (const [tenths, tenthsMs] of [
+    [0, 0],
+    [5, 0],
+    [10, 1],
+    [17, 1],
+    [20, 2],
+    [29, 2],
+    [30, 9],
+  ] as const) {
+    const deviceNs = tenths * 100 * MS;
+    converter.convert(deviceNs, instant(deviceNs + tenthsMs * 0.1 * MS));
+  }
+  expect(converter.driftRatio).toBeCloseTo(100e-6, 12);
+});
+
 test("fewer than three closed seconds tell no drift", () => {
   const converter = new ClockDomainConverter();
   const drifts: number[] = [];

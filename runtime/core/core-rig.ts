@@ -20,6 +20,8 @@ import type { Instant } from "../contracts/units.ts";
 import { ControlCore } from "./core.ts";
 import { EvidenceLog } from "./evidence-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
+import type { MachinePort } from "./machine-watch.ts";
+import { STEADY_MACHINE } from "./machine-watch.ts";
 import { controlTick } from "./tick.ts";
 
 export const MS = 1e6;
@@ -59,7 +61,11 @@ export class Rig {
   silentFaults = 0;
   nowMs = 0;
 
-  constructor(profile: RobotProfile = profileOf(), deadlineIsFault = true) {
+  constructor(
+    profile: RobotProfile = profileOf(),
+    deadlineIsFault = true,
+    machine: MachinePort = STEADY_MACHINE,
+  ) {
     this.core = new ControlCore({
       profile,
       layout: new StateLayout(profile, [source], ""),
@@ -80,6 +86,7 @@ export class Rig {
         ...NO_ESTOP,
         answer: (_signature, _mode, wantsCut) => void this.wantsCut.push(wantsCut),
       },
+      machine,
       deadlineIsFault,
     });
     this.core.prime(instant(0));

@@ -63,7 +63,6 @@ export type CoreParts = {
 };
 
 export class ControlCore {
-  readonly profile: RobotProfile;
   readonly robot: RobotSensor;
   readonly snapshot: SensorSnapshot;
   readonly estimator: StateEstimator;
@@ -97,7 +96,6 @@ export class ControlCore {
 
   constructor(parts: CoreParts) {
     const { profile, layout } = parts;
-    this.profile = profile;
     this.#estop = parts.estop ?? NO_ESTOP;
     const signature = this.#signature;
     this.robot = new ObserveStage(parts.sensor, signature);

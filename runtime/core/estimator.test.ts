@@ -286,6 +286,21 @@ test("proprioception is as good as its worst source delivers", () => {
   expect(slot("qualityProprioRatio")).toBe(0.5);
 });
 
+test("samples that a late world made between two looks are not missing", () => {
+  const { estimator, state } = one();
+  const snapshot = new SensorSnapshot([bus("arm", ["a", "b"])]);
+  const ratioAfter = (nowMs: number, worldStepMs: number): number => {
+    const { record } = snapshot.samples[0]!;
+    record[SampleSlot.sensorStampNs] = nowMs * MS;
+    record[SampleSlot.validMask] = 3;
+    snapshot.arrived[0] = 1;
+    estimator.estimateInto(state, snapshot, instant(nowMs * MS), milliseconds(worldStepMs));
+    return state.record[StateSlot.qualityProprioRatio]!;
+  };
+  // Of the last 40 ms 15 were made at once; of the five samples of the rest two came.
+  expect([ratioAfter(5, 5), ratioAfter(25, 20), ratioAfter(45, 5)]).toEqual([1, 1, 2 / 5]);
+});
+
 test("a joint outside the window is worth nothing, exactly at the window it still is", () => {
   const { tick, slot } = one();
   tick(5, [{ ms: 5, values: [0, 0] }]);
@@ -399,6 +414,17 @@ test("a field that says it saw nothing, or whose values are no numbers, is absen
   expect(field.present).toBe(true);
   tick(65, [{ source: 1, ms: 65, values: [0, 0, 0, 0, 0, 0, Number.NaN] }]);
   expect(field.present).toBe(false);
+});
+
+test("each sample of a field is shown, whatever its place in the history holds beside it", () => {
+  const { state, tick } = withCube();
+  const field = state.field("cube")!;
+  for (let index = 1; index <= 20; index += 1) {
+    const first = index % 3 === 0 ? Number.NaN : index;
+    tick(20 * index, [{ source: 1, ms: 20 * index, values: [first, ...pose.slice(1)] }]);
+    expect([index, field.present]).toEqual([index, index % 3 !== 0]);
+    if (field.present) expect([...field.values]).toEqual([index, ...pose.slice(1)]);
+  }
 });
 
 test("a field from the future says so, and proprioception is untouched by it", () => {

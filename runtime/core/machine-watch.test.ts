@@ -27,6 +27,11 @@ function bench(isHardware = false) {
   };
 }
 
+test("before its first tick nothing has happened", () => {
+  const { wasAway, wasSuspended, worldStepNs } = new MachineWatch(STEADY_MACHINE, true);
+  expect([wasAway, wasSuspended, worldStepNs as number]).toEqual([false, false, 0]);
+});
+
 test("a tick that comes later than the limit was away, once; the first never was", () => {
   const watch = new MachineWatch(STEADY_MACHINE, true);
   const timesNs = [9e9, 9e9, 9e9 + AWAY_NS_MAX, 9e9 + 2 * AWAY_NS_MAX + 1, 12e9];

@@ -57,6 +57,14 @@ test("ticks fall on the grid from its origin, whatever the work within a period"
   ]);
 });
 
+test("a tick at time zero has worked as any other; before the first one nothing has", () => {
+  const { tick } = streaming(-5);
+  expect([tick(1, 0), tick(2, 0)]).toEqual([
+    { ms: 0, lateMs: 0, missed: 0, workMs: 0 },
+    { ms: 5, lateMs: 0, missed: 0, workMs: 2 },
+  ]);
+});
+
 test("a late wake-up is told, and the next tick is back on the grid", () => {
   const { tick } = streaming();
   expect([tick(0, 0.5), tick(0.25, 0)]).toEqual([

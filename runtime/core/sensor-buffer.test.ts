@@ -130,6 +130,18 @@ test("a reading lies on the line between two samples, and is the nearest beyond 
   expect(at(1)(15)).toBe(5);
 });
 
+test("older than a full history a reading is its oldest; at a sample's own time it is that", () => {
+  const buffer = newBuffer();
+  for (let index = 1; index <= 12; index += 1) give(buffer, { ms: 10 * index, at: [index, 0] });
+  // Eight are left, from 50 ms on.
+  expect([0, 49, 50].map((ms) => buffer.valueAt(0, ms * MS, 99))).toEqual([5, 5, 5]);
+  give(buffer, { ms: 130, at: [0.4, 0] });
+  give(buffer, { ms: 140, at: [0.1, 0] });
+  give(buffer, { ms: 150, at: [0.2, 0] });
+  // To the bit: 0.4 + (0.1 - 0.4) is not 0.1.
+  expect(buffer.valueAt(0, 140 * MS, 99)).toBe(0.1);
+});
+
 test("a reading that its sample did not bring takes no part", () => {
   const buffer = newBuffer();
   give(buffer, { ms: 10, at: [1, 1] });
@@ -219,6 +231,16 @@ test("what a late world made all at once is not missing; what came to no look is
     ratio([1, 1, 1, 1, 1], some),
     ratio([1, 9, 1, 9, 1], some),
   ]).toEqual([1, 1, 0.5, 0.5]);
+});
+
+test("what a late world made before the history counts for nothing in it", () => {
+  const buffer = newBuffer();
+  buffer.skip(milliseconds(1_000), 5 * MS);
+  for (let index = 0; index < 10; index += 1) {
+    buffer.skip(milliseconds(5), 5 * MS);
+    if (index % 2 === 0) give(buffer, { ms: 1_000 + 5 * index });
+  }
+  expect(buffer.deliveredRatio(5 * MS)).toBe(0.5);
 });
 
 test("a source faster than the tick that reads it is expected at the tick's rate", () => {

@@ -30,9 +30,9 @@ const nowNs = () => instant(0);
 const PUMP_MS = 5;
 /** Robots live faster than the host looks, so that on a slow machine none seems silent. */
 const PUMP_NS = 20e6;
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
 });
 
 const NEVER = duration(0);

@@ -7,6 +7,7 @@ import { REASON_COUNT, Reason } from "../contracts/reason.ts";
 import { TickSlot } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
 import { CommandKind, repairNames } from "../contracts/command.ts";
+import { FAULT_COUNT } from "../../safety/faults.ts";
 import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
 import { DeadlineHistogram } from "../core/histogram.ts";
 import { ChunkTally } from "./chunk-tally.ts";
@@ -24,6 +25,8 @@ export class RunStats implements TickSink, EvidenceSink {
   readonly safeTicks = new Float64Array(REASON_COUNT);
   readonly safeEpisodes = new Float64Array(REASON_COUNT);
   readonly repairTicks = new Float64Array(repairNames.length);
+  /** Ticks in which a fault was active; a warning changes no mode, so only this tells of it. */
+  readonly faultTicks = new Float64Array(FAULT_COUNT);
   readonly chunks = new ChunkTally();
   readonly story = new ModeStory();
   readonly release = new ReleaseTale();
@@ -78,7 +81,8 @@ export class RunStats implements TickSink, EvidenceSink {
     this.#lastReason = reason;
     this.story.write(record, this.chunks);
     this.release.write(record);
-    this.#countRepairs(record[TickSlot.repairs]!);
+    countBits(this.repairTicks, record[TickSlot.repairs]!);
+    countBits(this.faultTicks, record[TickSlot.faults]!);
   }
 
   /** Takes a record that comes after the run's own last: only where the robot came to counts. */
@@ -114,10 +118,10 @@ export class RunStats implements TickSink, EvidenceSink {
     const thoughtNs = record[TickSlot.actEndNs]! - record[TickSlot.actStartNs]!;
     this.decision.add(nowNs - record[TickSlot.chunkStateStampNs]! - thoughtNs);
   }
+}
 
-  #countRepairs(bits: number): void {
-    for (let bit = 0; bit < this.repairTicks.length; bit += 1) {
-      if (((bits >>> bit) & 1) === 1) this.repairTicks[bit] = this.repairTicks[bit]! + 1;
-    }
+function countBits(counts: Float64Array, bits: number): void {
+  for (let bit = 0; bit < counts.length; bit += 1) {
+    if (((bits >>> bit) & 1) === 1) counts[bit] = counts[bit]! + 1;
   }
 }
