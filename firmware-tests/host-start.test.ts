@@ -2,7 +2,7 @@
 // what the robot's does, with real processes. A robot that waits is left by one signal.
 
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fixturePolicies } from "./fixture-policies.ts";
 import { ProgramRun, Scratch } from "./process.ts";
@@ -94,5 +94,29 @@ test("a policy of other joints, which only a robot shows, is told on both termin
   expect(end.code).toBe(2);
   expect(end.stderr).toContain("policy.action_schema.columns: expected shoulder_pan, ");
   await host.until(/so101 (?:was )?refused:? policy\.action_schema\.columns: /);
+  await ended(host);
+});
+
+test("a policy is warmed up on zeros of all that its robot can send", async () => {
+  const task = at("see.yaml");
+  const expert = readFileSync(join(import.meta.dir, "../profiles/tasks/pick_place.yaml"), "utf8");
+  const all = expert.replace(/^requires: .*/m, "requires: [cube_pose, scene]");
+  expect(all).not.toBe(expert);
+  writeFileSync(task, all);
+  const says = `export function createPolicy({ pictures, jointPositions }) {
+    const act = (state) => {
+      const field = state.field("cube_pose");
+      const pixels = pictures.transformed(state.field("scene"));
+      const isZero = [...field.values, ...pixels].every((value) => value === 0);
+      throw new Error([isZero, field.values.length, pixels.length].join(" "));
+    };
+    return { name: "says", schema: jointPositions, selectsMode: false, reset() {}, act };
+  }`;
+  writeFileSync(at("says.ts"), says);
+  const named = ["--robot", "so101", "--task", task, "--policy", at("says.ts")];
+  const { host } = await served(...named);
+  await host.until(
+    /policy threw: warm-up \(fields and pictures are zero\): act threw: true 7 150528/,
+  );
   await ended(host);
 });

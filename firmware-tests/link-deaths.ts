@@ -11,6 +11,10 @@ import { HostProcess, LinkRig } from "./link-rig.ts";
 /** What a host is started with. */
 type HostArguments = readonly string[];
 const HONEST: HostArguments = ["--policy", "sine"];
+const served = (url: URL): HostArguments => ["--policy", url.pathname];
+/** Two files whose policies say the same of themselves. */
+const STANDS = served(new URL("./fixtures/policy-stands.ts", import.meta.url));
+const STANDS_OTHERWISE = served(new URL("./fixtures/policy-stands-otherwise.ts", import.meta.url));
 
 /** A robot's side, and the hosts that it can be led to: it begins with the first. */
 export class World {
@@ -196,6 +200,14 @@ export const lasting: readonly Death[] = [
     begin: replacedBy(["--policy", "trajectory"]),
     says: [DROPPED, /policy\.name: expected sine, found trajectory/],
     end: restarted,
+  },
+  {
+    name: "host restarted with other bytes under the same name",
+    hosts: [STANDS],
+    isShared: false,
+    begin: replacedBy(STANDS_OTHERWISE),
+    says: [DROPPED, /policy\.manifest_sha256: expected [0-9a-f]{12}, found [0-9a-f]{12}: its file/],
+    end: replacedBy(STANDS),
   },
 ];
 

@@ -32,9 +32,10 @@ function start(scratch: Scratch, ...args: string[]): ProgramRun {
 
 /** Starts `pair host` and reads what its person reads. */
 async function waiting(host: Scratch) {
-  const program = start(host, "pair", "host", "--listen", "127.0.0.1:0");
-  const [, port = "", code = ""] = await program.until(/127\.0\.0\.1:(\d+) --code (\S+)\n/);
-  return { program, port, code };
+  const program = start(host, "pair", "host", "--listen", "0.0.0.0:0");
+  const said = /on the robot: (.* pair grpc:\S+:(\d+))\ncode, which it asks for: (\S+)\n/;
+  const [, command = "", port = "", code = ""] = await program.until(said);
+  return { program, command, port, code };
 }
 
 const fingerprints = (text: string): string[] => text.match(/SHA256:\S+/g) ?? [];
@@ -102,9 +103,11 @@ test("a pairing file that cannot be read lets nobody in, and ends no host", asyn
   expect(serving.written.match(/Cannot use/g)).toHaveLength(1);
 }, 60_000);
 
-test("a code that is typed is in no process list, nor is that of the host", async () => {
+test("a code is in no command that is printed, and in no process list", async () => {
   const [host, robot] = [machine(), machine()];
-  const { program: pairing, port, code } = await waiting(host);
+  const { program: pairing, command, port, code } = await waiting(host);
+  expect(command).not.toContain(code);
+  expect(pairing.written.split("\n").filter((line) => line.includes(code))).toHaveLength(1);
   expect(readFileSync(`/proc/${pairing.pid}/cmdline`, "utf8")).not.toContain(code);
   const typing = new ProgramRun(["pair", `${HERE}:${port}`], {
     scratch: robot,

@@ -31,6 +31,7 @@ import {
   SEND_SIZE_BYTES_MAX,
 } from "../runtime/link/limits.ts";
 import { runCommand } from "../scripts/child-process.ts";
+import { LinkRig } from "./link-rig.ts";
 import { lockstepRun } from "./lockstep-run.ts";
 import { ProgramRun, reportOf, runToEnd, Scratch } from "./process.ts";
 
@@ -138,6 +139,50 @@ pythonTest("its own tests pass", async () => {
   const { code, output } = await python("-m", "unittest");
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^Ran \d+ tests/m) });
 });
+
+pythonTest(
+  "in lockstep too a policy is told the rows that the robot will still execute",
+  async () => {
+    const says = `
+        if observation.since_reset_s > 0.5:
+            raise ValueError(f"{len(observation.buffered_rows)} rows ahead")
+        return rows`;
+    const { host, url } = await hosted(
+      "ahead",
+      wave.replace("\n        return rows", says),
+      "Wave",
+    );
+    await drive(url, 0.7);
+    host.signal("SIGTERM");
+    // Of 16 rows of 20 ms, asked for 50 ms before with a state a few ms old, two are over.
+    expect((await host.end).stderr).toMatch(/act threw: ValueError: 14 rows ahead/);
+  },
+);
+
+pythonTest(
+  "another file under the same name is refused, and the one from before is not",
+  async () => {
+    const told = [wave, `${wave}# changed`].map((text, index) =>
+      hosted(`bytes-${index}`, text, "Wave"),
+    );
+    const hosts = await Promise.all(told);
+    const [first, other] = hosts.map(({ url }) => Number(url.split(":").at(-1)));
+    const rig = await LinkRig.open(first!);
+    const hears = async (text: RegExp): Promise<void> => {
+      while (!text.test(rig.policy.statusText)) await Bun.sleep(10);
+    };
+    rig.leadTo(other!);
+    rig.proxy.reset();
+    await hears(
+      /refused policy\.manifest_sha256: expected [0-9a-f]{12}, found [0-9a-f]{12}: its file/,
+    );
+    rig.leadTo(first!);
+    await hears(/^connected$/);
+    rig.close();
+    for (const { host } of hosts) host.signal("SIGTERM");
+    await Promise.all(hosts.map(({ host }) => host.end));
+  },
+);
 
 describe("a run", () => {
   pythonTest("the README's policy is under 20 lines and moves the arm, to the bit", async () => {

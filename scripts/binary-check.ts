@@ -203,7 +203,7 @@ const checks: readonly Check[] = [
 
 /** One machine is both; 0.0.0.0 is no loopback address, and Linux dials itself by it. */
 async function provePairing(place: Place): Promise<void> {
-  const host = Bun.spawn(place.command(["pair", "host", "--listen", "127.0.0.1:0"]), {
+  const host = Bun.spawn(place.command(["pair", "host", "--listen", "0.0.0.0:0"]), {
     cwd: place.work,
     stdin: "ignore",
     stdout: "pipe",
@@ -216,7 +216,7 @@ async function provePairing(place: Place): Promise<void> {
   let isAsked = false;
   for await (const bytes of host.stdout) {
     said += decoder.decode(bytes, { stream: true });
-    const [, port, code = ""] = /127\.0\.0\.1:(\d+) --code (\S+)\n/.exec(said) ?? [];
+    const [, port, code = ""] = /:(\d+)\ncode, which it asks for: (\S+)\n/.exec(said) ?? [];
     if (port === undefined || isAsked) continue;
     isAsked = true;
     await place.run(["pair", `grpc://0.0.0.0:${port}`, "--code", code]);

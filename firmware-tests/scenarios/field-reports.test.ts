@@ -21,7 +21,7 @@ import { EstopCell } from "./estop-cell.ts";
 import { LossCell, PERIOD_NS, TROUBLE_NS } from "./loss-cell.ts";
 import { measure } from "./loss-run.ts";
 import { losses } from "./losses.ts";
-import type { Loss } from "./losses.ts";
+import type { Loss } from "./loss.ts";
 
 const PROFILE = join(import.meta.dir, "../../profiles/so101.yaml");
 const { Reset, Start, Stop } = OperatorCue;

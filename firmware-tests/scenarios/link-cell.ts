@@ -99,6 +99,7 @@ export class LinkCell {
       hangUp: () => undefined,
       nowNs: () => this.link.nowNs,
       pictures: undefined,
+      anchoring: anchoringOf(robot, "grpc://host"),
       waitsForEver: false,
     });
     this.#runner = new PolicyRunner({
@@ -124,7 +125,7 @@ export class LinkCell {
       evidence: {
         note: (code, epoch, seq, nowNs) => {
           this.evidence.note(code, epoch, seq, nowNs);
-          this.policy.receipt(code, epoch, seq);
+          this.policy.receipt(code, epoch, seq, nowNs);
         },
       },
       deadlineIsFault: true,

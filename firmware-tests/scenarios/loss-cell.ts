@@ -31,7 +31,7 @@ import { aliveTable } from "../../runtime/workers/alive-table.ts";
 import { LossPolicyPort, SwingPolicy } from "./loss-policy.ts";
 import { LossSenses, isWithin } from "./loss-senses.ts";
 import type { Span } from "./loss-senses.ts";
-import type { PolicyTrouble, Provocation } from "./losses.ts";
+import type { PolicyTrouble, Provocation } from "./loss.ts";
 
 export const PERIOD_NS = 5e6;
 export const PHASE_COUNT = 50;

@@ -14,7 +14,7 @@ import { instant } from "../../runtime/contracts/units.ts";
 import type { Instant } from "../../runtime/contracts/units.ts";
 import type { ChunkWriter, PolicyContext } from "../../runtime/policy/context.ts";
 import type { LockstepPolicyPort } from "../../runtime/policy/lockstep-port.ts";
-import type { PolicyTrouble } from "./losses.ts";
+import type { PolicyTrouble } from "./loss.ts";
 import { isWithin } from "./loss-senses.ts";
 import type { Span } from "./loss-senses.ts";
 

@@ -10,7 +10,7 @@ import { RepairBit } from "../../runtime/contracts/command.ts";
 import { TickSlot } from "../../runtime/contracts/tick-record.ts";
 import { faultNames } from "../../safety/faults.ts";
 import { LossCell, PERIOD_NS, TROUBLE_NS } from "./loss-cell.ts";
-import type { Loss } from "./losses.ts";
+import type { Loss } from "./loss.ts";
 
 const NS_PER_MS = 1e6;
 /** Longer than the last change of mode of every row. */

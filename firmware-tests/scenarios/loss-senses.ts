@@ -10,7 +10,7 @@ import type { RobotProfile, SourceProfile } from "../../runtime/contracts/profil
 import { ImagePayload, SampleSlot } from "../../runtime/contracts/sample.ts";
 import type { SensorSnapshot } from "../../runtime/contracts/sample.ts";
 import type { Instant } from "../../runtime/contracts/units.ts";
-import type { DeviceTrouble } from "./losses.ts";
+import type { DeviceTrouble } from "./loss.ts";
 
 /** When something is wrong: [fromNs, untilNs). */
 export type Span = { readonly fromNs: number; readonly untilNs: number };

@@ -8,7 +8,7 @@ import { linkLosses, STOP_AFTER_MS } from "./link-losses.ts";
 import type { LinkLoss } from "./link-losses.ts";
 import type { LossRow } from "./loss-row.ts";
 import { losses, PARK_WITHIN_MS } from "./losses.ts";
-import type { Detection, Loss, Rearm } from "./losses.ts";
+import type { Detection, Loss, Rearm } from "./loss.ts";
 
 const TICK_MS = 5;
 

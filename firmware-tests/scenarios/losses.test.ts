@@ -10,7 +10,7 @@ import { LossCell, PERIOD_NS, PHASE_COUNT, TROUBLE_NS } from "./loss-cell.ts";
 import { attempts, goesOnByItself, measure, modeAfterEarlyReset } from "./loss-run.ts";
 import type { Measured } from "./loss-run.ts";
 import { losses } from "./losses.ts";
-import type { Loss, Rearm } from "./losses.ts";
+import type { Loss, Rearm } from "./loss.ts";
 
 /** For who may re-arm, one phase is enough: nothing of it lies between two ticks. */
 const ANY_PHASE = 11;

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Mode } from "../contracts/mode.ts";
+import { HOST_TIMES_SLOT_COUNT } from "../contracts/host-times.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { RunStats } from "../record/run-stats.ts";
@@ -21,6 +22,7 @@ export const exampleStatus: RunStatus = {
   profile: "so101",
   task: "pick_place",
   policy: "expert",
+  policyHost: "",
   timeModel: "streaming",
   mode: "RUNNING",
   reason: "ok",
@@ -212,6 +214,7 @@ export function exampleReport(options: RunOptions, mode: Mode): RunReport {
   return {
     options,
     stats,
+    hostTimes: new Float64Array(HOST_TIMES_SLOT_COUNT),
     policySafeTicks: new Float64Array(REASON_COUNT),
     policySafeEpisodes: new Float64Array(REASON_COUNT),
     policy: options.plan.policy,

@@ -105,6 +105,7 @@ const statusFields: Readonly<Record<keyof RunStatus, FieldKind>> = {
   profile: "text",
   task: "text",
   policy: "text",
+  policyHost: "text",
   timeModel: "text",
   mode: "text",
   reason: "text",

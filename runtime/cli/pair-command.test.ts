@@ -35,6 +35,11 @@ const bad: readonly (readonly [string, string])[] = [
     "pair host --listen nowhere:x",
     'Cannot use --listen: expected an address such as 0.0.0.0:7776, found "nowhere:x"',
   ],
+  ...["127.0.0.1:7776", "[::1]:7776", "localhost"].map((address): [string, string] => [
+    `pair host --listen ${address}`,
+    "Cannot use --listen: expected an address that other machines reach, such as 0.0.0.0:7776, " +
+      `found "${address}"`,
+  ]),
   ["pair revoke arm", 'Cannot use NAME: expected something paired, found "arm"'],
   [
     "run --policy grpc://gpu.lan",

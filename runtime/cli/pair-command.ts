@@ -12,13 +12,13 @@ const DEFAULT_PAIR_LISTEN = "0.0.0.0:7776";
 const HELP = `
 Once for each robot:
   holdfast pair host                               on the policy host: shows a code, and waits
-  holdfast pair grpc://gpu.lan:7776 --code …       on the robot: what the host printed
+  holdfast pair grpc://gpu.lan:7776                on the robot: asks for the code
 After that:
   holdfast host --listen 0.0.0.0:7777              on the policy host
   holdfast run --policy grpc://gpu.lan             on the robot
 
-A code works once, for 5 minutes, and is void after 3 wrong tries. Without --code it is asked for,
-and no process list shows it. Compare the two keys that both sides print.`;
+A code works once, for 5 minutes, and is void after 3 wrong tries. With --code it is not asked for,
+and this machine's process list shows it. Compare the two keys that both sides print.`;
 
 type PairValues = { readonly code?: string };
 type PairHostValues = { readonly listen?: string };

@@ -34,6 +34,10 @@ const HOST_LISTEN = "0.0.0.0:7777";
 export async function pairHost(listen: string, context: CommandContext): Promise<void> {
   const { out, err, program } = context;
   const address = addressOf("--listen", listen, parseAddress, "an address such as 0.0.0.0:7776");
+  if (address.isLoopback) {
+    const expected = "an address that other machines reach, such as 0.0.0.0:7776";
+    throw new UsageError("--listen", expected, quoted(listen));
+  }
   const store = new PairStore(stateFolder(context.user.environment));
   const identity = await store.needIdentity(makeIdentity);
   const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
@@ -51,7 +55,9 @@ export async function pairHost(listen: string, context: CommandContext): Promise
   const to = dialText(address, host.port);
   const interrupted = firstSignal(context.signals, () => context.leave(ExitCode.Interrupted));
   out.write(`this host's key: ${certificateFingerprint(identity.host.certificate)}\n`);
-  out.write(`on the robot: ${program} pair grpc://${to} --code ${code}\n`);
+  // Apart: a command line is in its shell's history and in every process list.
+  out.write(`on the robot: ${program} pair grpc://${to}\n`);
+  out.write(`code, which it asks for: ${code}\n`);
   const closed = await untilClosed(host, context, interrupted, () => clock.nowNs());
   await host.close();
   const { paired } = host;

@@ -11,6 +11,7 @@ import type { RunStats } from "../record/run-stats.ts";
 import { faultNames } from "../../safety/faults.ts";
 import { againLabel } from "./again.ts";
 import { causeWords } from "./hint.ts";
+import { hostTimesJson, hostTimesText } from "./host-times.ts";
 import { printable } from "./output.ts";
 import { isParked, parkedText } from "./parked.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -36,6 +37,8 @@ export type RunReport = {
   readonly stats: RunStats;
   /** By its own name once that was known. */
   readonly policy: string;
+  /** What a policy host says of its time. */
+  readonly hostTimes: Float64Array;
   /** Policy side, per reason. */
   readonly policySafeTicks: Float64Array;
   readonly policySafeEpisodes: Float64Array;
@@ -70,6 +73,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     work_us: micros(stats.work),
     sample_age_us: micros(stats.sampleAge),
     decision_us: micros(stats.decision),
+    policy_host: hostTimesJson(report.hostTimes),
     coverage_gap_ticks: stats.coverageGapCount,
     safe_entries: byReason(stats.safeTicks, report.policySafeTicks),
     safe_episodes: byReason(stats.safeEpisodes, report.policySafeEpisodes),
@@ -113,6 +117,7 @@ export function formatReport(report: RunReport, again: string): string {
     ...(options.time === "lockstep"
       ? [`  speed          ${report.realtimeFactor.toFixed(1)} times real time`]
       : []),
+    ...hostLines(report),
     `  no decision    ${stats.coverageGapCount} of ${ticks} ticks, held as none came in time`,
     `  safe ticks     held instead of moving: ` +
       list(byReason(stats.safeTicks, report.policySafeTicks)),
@@ -131,6 +136,11 @@ export function formatReport(report: RunReport, again: string): string {
   if (report.failure !== undefined) lines.push(`  failure        ${printable(report.failure)}`);
   lines.push(`${againLabel(report)}: ${again}`);
   return lines.join("\n");
+}
+
+function hostLines({ hostTimes }: RunReport): string[] {
+  const text = hostTimesText(hostTimes);
+  return text === "" ? [] : [`  policy host    ${text}`];
 }
 
 function parkedLines({ stats, options }: RunReport): string[] {

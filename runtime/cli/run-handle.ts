@@ -10,6 +10,8 @@ export type RunStatus = {
   readonly task: string;
   /** By its own name; a file that is still loading by its path. */
   readonly policy: string;
+  /** How long its host takes, in words; empty without a host. */
+  readonly policyHost: string;
   readonly timeModel: "streaming" | "lockstep";
   readonly mode: string;
   /** The reason of the newest tick, by name. */

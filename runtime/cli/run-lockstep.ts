@@ -172,7 +172,12 @@ class LockstepRun {
       cues: this.#cues,
       alive: ALL_ALIVE,
       ticks: this.#watch,
-      evidence: this.#watch,
+      evidence: {
+        note: (code, epoch, seq, nowNs) => {
+          this.#watch.note(code);
+          this.#policy.receipts.note(code, epoch, seq, nowNs);
+        },
+      },
       deadlineIsFault: false,
     });
   }
@@ -259,6 +264,7 @@ class LockstepRun {
     }
     this.#toldText = text;
     this.#watch.policyTrouble = this.#policy.trouble;
+    this.#watch.hostTimes = this.#policy.status.hostTimes;
     this.#notes.tell(nowNs);
   }
 
@@ -275,12 +281,12 @@ class LockstepRun {
 
   report(): RunReport {
     const { robot } = this.#options.plan;
-    const { lastError, safeTicks, safeEpisodes } = this.#policy;
+    const { lastError, status } = this.#policy;
     const { lostThread } = this.#watch;
     this.#watch.warnings = lastError === "" ? [] : [`the policy threw: ${lastError}`];
     return this.#watch.report({
-      policySafeTicks: safeTicks,
-      policySafeEpisodes: safeEpisodes,
+      policySafeTicks: status.safeTicks,
+      policySafeEpisodes: status.safeEpisodes,
       realtimeFactor: (this.#tick * robot.periodNs) / this.#wallNs,
       failure: this.#body.sim?.fault?.message ?? (lostThread === "" ? undefined : lostThread),
     });

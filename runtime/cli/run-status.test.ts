@@ -12,15 +12,16 @@ import { statusOf } from "./run-status.ts";
 
 test.each([true, false])("one that is not armed: that it arms from here is %p", (isHere) => {
   const options = runOptions("so101", {});
-  const { task, policy, warnings } = exampleReport(options, Mode.Starting);
+  const { task, policy, hostTimes, warnings } = exampleReport(options, Mode.Starting);
   const record = new Float64Array(tickSlotCount(options.plan.robot.joints.length));
   record[TickSlot.mode] = Mode.Starting;
   record[TickSlot.faults] = 1 << Fault.EstopNotArmed;
   const stats = new RunStats(record.length, options.plan.robot.supervisor.lateNsMax);
   stats.write(record);
+  const known = { stats, task, policy, hostTimes, warnings };
   const silent = { policyTrouble: "", lostThread: "", cutTime: "" };
   for (const estop of ["emulated: WAIT_RESET", "board: WAIT_RESET"]) {
-    const facts = { stats, task, policy, warnings, ...silent, estop, estopArmsFromHere: isHere };
+    const facts = { ...known, ...silent, estop, estopArmsFromHere: isHere };
     expect(statusOf(options, facts).acts).toEqual(isHere ? ["arm"] : []);
   }
 });

@@ -7,6 +7,7 @@ import { TickSlot } from "../contracts/tick-record.ts";
 import type { RunStats } from "../record/run-stats.ts";
 import { causeWords, hintOf, namesOf } from "./hint.ts";
 import type { Hint } from "./hint.ts";
+import { hostTimesText } from "./host-times.ts";
 import type { TaskOutcome } from "./report.ts";
 import type { RunStatus } from "./run-handle.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -17,6 +18,8 @@ export type StatusFacts = {
   readonly task: TaskOutcome;
   readonly policy: string;
   readonly policyTrouble: string;
+  /** What a policy host says of its time. */
+  readonly hostTimes: Float64Array;
   readonly lostThread: string;
   readonly warnings: readonly string[];
   /** In words. */
@@ -37,6 +40,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
     profile: options.profile,
     task: task.name,
     policy: facts.policy,
+    policyHost: hostTimesText(facts.hostTimes),
     timeModel: options.time,
     mode: modeNames[last[TickSlot.mode] ?? Mode.Starting] ?? "STARTING",
     reason: reasonNames[last[TickSlot.reason] ?? Reason.Ok] ?? "ok",

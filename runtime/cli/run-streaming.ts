@@ -4,7 +4,6 @@
 import { Mode, OperatorCue } from "../contracts/mode.ts";
 import { EvidenceSlot, EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
 import type { Evidence } from "../contracts/evidence.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { LifecycleState } from "../../hal/robot.ts";
 import { encodeJpeg } from "../../hal/jpeg.ts";
@@ -16,7 +15,8 @@ import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader } from "../shm/latest-cell.ts";
 import { RingReader } from "../shm/spsc-ring.ts";
 import { policyKind } from "../policy/policy-kind.ts";
-import { layoutOf, PictureSlot, PolicyStatusSlot, RobotStatusSlot } from "../workers/plan.ts";
+import { policyStatusOf } from "../workers/policy-status.ts";
+import { layoutOf, PictureSlot, RobotStatusSlot } from "../workers/plan.ts";
 import { SupplyTrouble } from "../workers/supply.ts";
 import { SystemClock } from "../workers/system-clock.ts";
 import { duration } from "../contracts/units.ts";
@@ -244,7 +244,9 @@ class StreamingRun {
     const { lost } = this.#estop;
     if (lost !== "" && this.#watch.lostThread === "") this.#loseEstop(lost);
     this.#robotStatus.take();
-    this.#policyStatus.take();
+    if (this.#policyStatus.take()) {
+      this.#watch.hostTimes = policyStatusOf(this.#policyStatus.record).hostTimes;
+    }
     this.#watch.policyTrouble = this.#threads.policyTrouble;
     if (this.#ticklessPolls === TICKLESS_POLLS_MAX) this.#loseThread("control", "no more ticks");
     const nowNs = this.#clock.nowNs();
@@ -333,11 +335,10 @@ class StreamingRun {
   }
 
   #report(realtimeFactor: number): RunReport {
-    const policy = this.#policyStatus.record;
-    const { safeTicks, safeEpisodes } = PolicyStatusSlot;
+    const { safeTicks, safeEpisodes } = policyStatusOf(this.#policyStatus.record);
     return this.#watch.report({
-      policySafeTicks: policy.slice(safeTicks, safeTicks + REASON_COUNT),
-      policySafeEpisodes: policy.slice(safeEpisodes, safeEpisodes + REASON_COUNT),
+      policySafeTicks: safeTicks,
+      policySafeEpisodes: safeEpisodes,
       realtimeFactor,
       failure: this.#failure,
     });

@@ -4,6 +4,7 @@
 
 import type { Evidence, EvidenceSink } from "../contracts/evidence.ts";
 import { CommandKind } from "../contracts/command.ts";
+import { HOST_TIMES_SLOT_COUNT } from "../contracts/host-times.ts";
 import { OperatorCue } from "../contracts/mode.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
@@ -32,6 +33,8 @@ export class RunWatch implements TickSink, EvidenceSink {
   lostThread = "";
   /** Why the policy decides nothing; empty while it decides, or nothing is known. */
   policyTrouble = "";
+  /** What a policy host says of its time. */
+  hostTimes = new Float64Array(HOST_TIMES_SLOT_COUNT);
   /** The e-stop, in words. */
   estop = "none";
   /** Its reset can be pressed at this run. */
@@ -86,10 +89,7 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   status(): RunStatus {
-    const { stats, policy, policyTrouble, lostThread, warnings } = this;
-    const { estop, estopArmsFromHere, cutTime } = this;
-    const facts = { stats, policy, policyTrouble, lostThread, warnings, task: this.#task() };
-    return statusOf(this.#options, { ...facts, estop, estopArmsFromHere, cutTime });
+    return statusOf(this.#options, { ...this, task: this.#task() });
   }
 
   /** A person's cues, judged, then handed on by `put`, which says whether there was room. */
@@ -134,12 +134,13 @@ export class RunWatch implements TickSink, EvidenceSink {
   }
 
   report(facts: ReportFacts): RunReport {
-    const { stats, policy, warnings } = this;
+    const { stats, policy, hostTimes, warnings } = this;
     return {
       ...facts,
       options: this.#options,
       stats,
       policy,
+      hostTimes,
       warnings,
       task: this.#task(),
       traceHash: stats.lostCount === 0 ? this.#hash.digest() : undefined,

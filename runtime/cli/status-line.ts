@@ -140,6 +140,7 @@ export function statusReport(status: RunStatus, pid: number, program: string): s
     `  wake-up   p50 ${status.wakeUsP50.toFixed(0)} µs, p99 ${status.wakeUsP99.toFixed(0)} µs; ` +
       `work p99 ${status.workUsP99.toFixed(0)} µs; ` +
       `sample age p50 ${status.sampleAgeMsP50.toFixed(1)} ms`,
+    ...(status.policyHost === "" ? [] : [`  host      ${status.policyHost}`]),
     `  task      ${status.task === "none" ? "none" : `${status.task}, ${episodesText(status)}`}`,
     `  faults    ${status.faults.length === 0 ? "none" : status.faults.join(", ")}`,
     `  e-stop    ${status.estop}`,

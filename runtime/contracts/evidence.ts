@@ -45,6 +45,11 @@ export const evidenceNames = [
   "voided",
 ] as const;
 
+/** True for what the buffer or the gate made of a chunk: taken, or refused and why. */
+export const isVerdict = (code: Evidence): boolean =>
+  code === Evidence.Accepted ||
+  (code >= Evidence.RejectedStaleEpoch && code <= Evidence.RejectedSingular);
+
 export const EvidenceSlot = { code: 0, epoch: 1, seq: 2, nowNs: 3 } as const;
 export const EVIDENCE_SLOT_COUNT = 4;
 

@@ -59,8 +59,10 @@ export interface Policy {
   readonly trouble?: string;
   /** True while its answers take longer than was promised. */
   readonly isSlow?: boolean;
-  /** What became of a decision, by the id it was numbered with. */
-  receipt?(code: Evidence, epoch: number, seq: number): void;
+  /** Of a policy on a host: a record of `HostTimesSlot`. */
+  readonly hostTimes?: Float64Array | undefined;
+  /** What became of a decision, by the id it was numbered with, and in the tick of which time. */
+  receipt?(code: Evidence, epoch: number, seq: number, nowNs: Instant): void;
   /** The run is over: lets go of what would outlive it. */
   close?(): void;
 }

@@ -196,6 +196,24 @@ test("a welcome of another horizon, after a restart, is refused and says so", ()
   expect(world.link.refusal).toBeUndefined();
 });
 
+test("what a host is made of is told as it welcomes, fit for a terminal and short", () => {
+  const world = new VirtualLink(1);
+  expect(world.link.hostText).toBe("");
+  world.facts = facts({ name: "sine\u001b[2J" });
+  const many = Array.from({ length: 40 }, (_, at) => [`part-${at}\n`, "9".repeat(90)]);
+  world.versions = { python: "3.13\u0007", bun: "1.4.5", ...Object.fromEntries(many) };
+  world.run(100e6);
+  expect(world.link.hostText).toBe("of no version; policy sine?[2J");
+  world.cut("UNAVAILABLE");
+  world.run(1_000e6);
+  expect(world.link.hostText).toStartWith("bun 1.4.5, part-0? 999");
+  expect(world.link.hostText.length).toBe(300);
+  world.versions = { python: "3.13\u0007", bun: "1.4.5" };
+  world.cut("UNAVAILABLE");
+  world.run(2_000e6);
+  expect(world.link.hostText).toBe("bun 1.4.5, python 3.13?; policy sine?[2J");
+});
+
 test("a chunk of an older session answers nothing", () => {
   const world = readyWorld();
   world.inferenceNs = 1e9; // its own answer stays away

@@ -39,6 +39,7 @@ import {
   HOST_LOAD_NS_MAX,
   PING_NS,
   SILENCE_NS_MAX,
+  VERSION_COUNT_MAX,
 } from "./limits.ts";
 import { LinkTimes } from "./link-times.ts";
 
@@ -91,6 +92,7 @@ export class EdgeLink {
   /** Why it is not ready: while it tries anew, what ended the last session. */
   #why = "the first connection";
   #hostTrouble = "";
+  #hostText = "";
   #epoch = -1;
   #requestId = 0;
   #request: Request | undefined;
@@ -116,6 +118,10 @@ export class EdgeLink {
   /** What the host said of its policy in the first welcome; later ones must say the same. */
   get facts(): PolicyFacts | undefined {
     return this.#facts;
+  }
+  /** What the newest host that was welcomed is made of, and its policy's name; empty before it. */
+  get hostText(): string {
+    return this.#hostText;
   }
   /** Why the last session was refused, by either side; undefined once a welcome was accepted. */
   get refusal(): Refusal | undefined {
@@ -307,6 +313,7 @@ export class EdgeLink {
     }
     this.#refusal = undefined;
     this.#facts ??= welcome.policy;
+    this.#hostText = hostTextOf(welcome);
     if (this.#phase === "greeting") this.#phaseDueNs = instant(nowNs + HOST_LOAD_NS_MAX);
     this.#phase = "warming";
     this.#why = "the host has not said that it is ready";
@@ -413,4 +420,10 @@ export class EdgeLink {
     this.#answers.push({ observationId: this.#request.id, failure });
     this.#request = undefined;
   }
+}
+
+function hostTextOf({ runtimeVersions, policy }: Welcome): string {
+  const all = Object.entries(runtimeVersions).map(([name, version]) => `${name} ${version}`);
+  const versions = all.toSorted().slice(0, VERSION_COUNT_MAX).join(", ");
+  return cut(`${versions || "of no version"}; policy ${policy?.name}`);
 }

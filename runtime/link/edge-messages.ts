@@ -1,7 +1,6 @@
 // What an edge says: its hello, and a state as an observation. Numbers cross as float32; a policy
 // needs no more, and what it answers is judged by the gate as it arrives.
 
-import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
   OBS_SIDE_PX,
@@ -9,8 +8,7 @@ import {
   OBS_TRANSFORM_VERSION,
 } from "../contracts/obs-transform.ts";
 import type { PictureReader } from "../contracts/policy.ts";
-import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
-import { STATE_SCHEMA_VERSION } from "../contracts/schema-versions.ts";
+import type { PictureEncoding, RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateSlot } from "../contracts/state.ts";
 import type { StateLayout, StateView } from "../contracts/state.ts";
 import type { Duration, Instant } from "../contracts/units.ts";
@@ -22,25 +20,30 @@ import {
   ImageSchema,
   ObservationSchema,
 } from "./generated/policy_pb.js";
-import type { Hello, Image, Observation } from "./generated/policy_pb.js";
+import type { Field, Hello, Image, Observation } from "./generated/policy_pb.js";
 import { PROTOCOL_VERSION } from "./limits.ts";
 
 export type EdgeFacts = {
   readonly robot: RobotProfile;
   readonly task: TaskProfile;
   readonly layout: StateLayout;
-  /** SHA-256 of the artifact that the deployment names; empty for any. */
+  /** SHA-256 of the policy that the deployment names; empty for any. */
   readonly manifestSha256: Uint8Array;
   readonly runtimeVersions: Readonly<Record<string, string>>;
 };
 
-/** First 48 bits of SHA-256 over what the edge can send: exact in a float64. */
-export function stateFingerprint(layout: StateLayout): number {
-  const fields = layout.fields.map(({ name, dtype, shape, unit, frame }) => {
-    return [name, dtype, shape, unit, frame];
+/** The fields of a layout as both sides speak of them: numbers cross as float32. */
+export function fieldsOf(layout: StateLayout, pictureEncoding: PictureEncoding): Field[] {
+  return layout.fields.map(({ name, dtype, shape, unit, frame }) => {
+    const isImage = dtype === "uint8";
+    return create(FieldSchema, {
+      name,
+      dtype: isImage ? pictureEncoding : "float32",
+      shape: isImage ? [OBS_SIDE_PX, OBS_SIDE_PX, 3] : [...shape],
+      unit: isImage ? "" : unit,
+      frame,
+    });
   });
-  const text = JSON.stringify([STATE_SCHEMA_VERSION, layout.jointNames, fields]);
-  return createHash("sha256").update(text).digest().readUIntBE(0, 6);
 }
 
 export function helloOf(facts: EdgeFacts, linkSession: bigint): Hello {
@@ -50,17 +53,7 @@ export function helloOf(facts: EdgeFacts, linkSession: bigint): Hello {
     linkSession,
     robot: robot.name,
     jointNames: [...layout.jointNames],
-    stateSchemaFingerprint: BigInt(stateFingerprint(layout)),
-    fields: layout.fields.map(({ name, dtype, shape, unit, frame }) => {
-      const isImage = dtype === "uint8";
-      return create(FieldSchema, {
-        name,
-        dtype: isImage ? (robot.policy.pictureEncoding ?? "rgb8") : "float32",
-        shape: isImage ? [OBS_SIDE_PX, OBS_SIDE_PX, 3] : [...shape],
-        unit: isImage ? "" : unit,
-        frame,
-      });
-    }),
+    fields: fieldsOf(layout, robot.policy.pictureEncoding ?? "rgb8"),
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
     manifestSha256: facts.manifestSha256,

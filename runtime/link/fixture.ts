@@ -97,6 +97,7 @@ export class VirtualLink {
   weather: Weather = CALM;
   /** What the host says of itself; tests change it before a session begins. */
   facts: PolicyFacts = facts();
+  versions: Readonly<Record<string, string>> = {};
   inferenceNs = 30e6;
   /** False: every act comes to nothing. */
   decides = true;
@@ -170,7 +171,7 @@ export class VirtualLink {
       this.#post(1e6, () => this.link.closed("cannot connect", this.nowNs));
       return;
     }
-    this.session = new HostSession({});
+    this.session = new HostSession(this.versions);
     this.#post(this.weather.delayNs, () => this.link.opened(this.nowNs));
   }
 

@@ -1,7 +1,8 @@
 // HostHealth: the standard `grpc.health.v1`, which an orchestrator asks before it knows anything
 // of ours. Check answers once; Watch tells the status at once and again as it changes, until its
-// client leaves or the host does. A host serves as long as it listens, and says so as it closes.
-// Answers of two bytes need no schema.
+// client leaves or the host does. A host serves as long as it listens, and says so as it closes. On
+// other addresses than this machine's own only who is paired may ask. Answers of two bytes need no
+// schema.
 
 import { status } from "@grpc/grpc-js";
 import type {
@@ -39,19 +40,28 @@ export const healthService = {
 } as const;
 
 type Watch = ServerWritableStream<Buffer, Buffer>;
+type Check = ServerUnaryCall<Buffer, Buffer>;
+
+const NOT_PAIRED = { code: status.UNAUTHENTICATED, details: "not paired with this host" };
 
 export class HostHealth {
   readonly #watches = new Set<Watch>();
+  readonly #isAdmitted: (call: Check | Watch) => boolean;
   #isClosing = false;
 
   /** What `healthService` is served with. */
   readonly handlers = {
-    check: ({ request }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>): void => {
-      if (isServed(request)) answer(null, this.#status);
+    check: (call: Check, answer: sendUnaryData<Buffer>): void => {
+      if (!this.#isAdmitted(call)) answer(NOT_PAIRED);
+      else if (isServed(call.request)) answer(null, this.#status);
       else answer({ code: status.NOT_FOUND, details: "no such service here" });
     },
     watch: (watch: Watch): void => this.#watch(watch),
   };
+
+  constructor(isAdmitted: (call: Check | Watch) => boolean) {
+    this.#isAdmitted = isAdmitted;
+  }
 
   get watcherCount(): number {
     return this.#watches.size;
@@ -67,12 +77,22 @@ export class HostHealth {
     this.#watches.clear();
   }
 
+  /** Ends the watches of those who are not admitted any more. */
+  recheck(): void {
+    for (const watch of this.#watches)
+      if (!this.#isAdmitted(watch)) watch.emit("error", NOT_PAIRED);
+  }
+
   get #status(): Buffer {
     return this.#isClosing ? NOT_SERVING : SERVING;
   }
 
   #watch(watch: Watch): void {
     watch.on("error", () => this.#watches.delete(watch));
+    if (!this.#isAdmitted(watch)) {
+      watch.emit("error", NOT_PAIRED);
+      return;
+    }
     if (this.#watches.size >= HEALTH_WATCHER_COUNT_MAX) {
       const details = `${HEALTH_WATCHER_COUNT_MAX} watch this host already`;
       watch.emit("error", { code: status.RESOURCE_EXHAUSTED, details });

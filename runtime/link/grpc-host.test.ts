@@ -5,15 +5,23 @@
 import { afterEach, expect, test } from "bun:test";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { credentials, ServerCredentials } from "@grpc/grpc-js";
+import { create } from "@bufbuild/protobuf";
+import { Client, credentials, ServerCredentials } from "@grpc/grpc-js";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import { duration, instant } from "../contracts/units.ts";
 import { EdgeLink } from "./edge-link.ts";
 import { facts, hello } from "./fixture.ts";
-import { HostStatus_State } from "./generated/policy_pb.js";
+import type { DescribeReply } from "./generated/policy_pb.js";
+import {
+  DescribeRequestSchema,
+  HostStatus_State,
+  ObservationSchema,
+} from "./generated/policy_pb.js";
 import { GrpcEdge } from "./grpc-edge.ts";
 import { FAIR, FaultProxy } from "./grpc-fault-proxy.ts";
 import { GrpcHost } from "./grpc-host.ts";
+import type { HostPolicyEvents } from "./grpc-host.ts";
+import { policyHostService } from "./grpc-service.ts";
 import { ROBOT_COUNT_MAX } from "./limits.ts";
 import { Mischief } from "./mischief.ts";
 
@@ -42,7 +50,12 @@ class Served {
   readonly notes: string[];
   /** Policies that were opened and not closed. */
   servedCount = 0;
+  /** Acts that were asked for. */
+  askedCount = 0;
   mischief: Mischief | undefined;
+  /** What its policies say once they are made, and what those that serve hear from here on. */
+  state: HostStatus_State = HostStatus_State.READY;
+  readonly tells: HostPolicyEvents[] = [];
   readonly #host: GrpcHost;
 
   private constructor(host: GrpcHost, port: number, notes: string[]) {
@@ -65,11 +78,15 @@ class Served {
       openPolicy: (_hello, events) => {
         served.servedCount += 1;
         events.made(facts());
-        events.status(HostStatus_State.READY, "");
+        events.status(served.state, "");
+        served.tells.push(events);
         const close = (): void => {
           served.servedCount -= 1;
         };
-        return { reset: () => undefined, act: () => undefined, close };
+        const act = (): void => {
+          served.askedCount += 1;
+        };
+        return { reset: () => undefined, act, close };
       },
       note: (text) => notes.push(text),
     });
@@ -163,3 +180,46 @@ test("a connection that asks nothing is ended, one with a robot is not", async (
   await once(socket, "close");
   expect([robot.link.phase, robot.link.session]).toEqual(["ready", 1]);
 }, 60_000);
+
+/** How a host is, in its own words. */
+function described(port: number): Promise<unknown[]> {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const { path, requestSerialize, responseDeserialize } = policyHostService.describe;
+  const request = create(DescribeRequestSchema);
+  const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
+  client.makeUnaryRequest(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    request,
+    (error, reply?: DescribeReply) => {
+      client.close();
+      const { state, text, edgeCount } = reply?.status ?? {};
+      if (error === null) resolve([state && HostStatus_State[state], text, edgeCount]);
+      else reject(error);
+    },
+  );
+  return promise;
+}
+
+test("a host is described by the robot whose policy is furthest from deciding", async () => {
+  const served = await Served.open();
+  expect(await described(served.port)).toEqual(["READY", "", 0]);
+  const robot = new Robot(served.port);
+  await until(() => robot.link.phase === "ready");
+  expect(await described(served.port)).toEqual(["READY", "", 1]);
+  served.state = HostStatus_State.WARMING_UP;
+  const other = new Robot(served.port, 2);
+  await until(() => other.link.phase === "warming");
+  expect(await described(served.port)).toEqual(["WARMING_UP", "", 2]);
+  served.tells[1]!.status(HostStatus_State.READY, "");
+  await until(() => other.link.phase === "ready");
+  const question = { epoch: 1n, positionRad: [0, 0], commandRad: [0, 0] };
+  const asked = create(ObservationSchema, question);
+  expect(other.link.request(asked, instant(0), instant(1e18))).toBe(1);
+  await until(() => served.askedCount === 1);
+  served.tells[1]!.decided(null, "act threw: no model");
+  expect(await described(served.port)).toEqual(["READY", "two: act threw: no model", 2]);
+  served.tells[0]!.status(HostStatus_State.LOADING, "");
+  expect(await described(served.port)).toEqual(["LOADING", "two: act threw: no model", 2]);
+});

@@ -3,6 +3,7 @@
 // it is told and nowhere else.
 
 import { create } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { logVerbosity, Server, setLogVerbosity, status } from "@grpc/grpc-js";
 import type {
   sendUnaryData,
@@ -12,6 +13,7 @@ import type {
 } from "@grpc/grpc-js";
 import type { Instant } from "../contracts/units.ts";
 import { DescribeReplySchema, HostMessageSchema, HostStatus_State } from "./generated/policy_pb.js";
+import type { HostStatusSchema } from "./generated/policy_pb.js";
 import type {
   Chunk,
   DescribeReply,
@@ -88,11 +90,12 @@ export class GrpcHost {
   readonly #streams = new Set<HostStream>();
   readonly #tally = new HostTally();
   readonly #looking: ReturnType<typeof setInterval>;
-  readonly #health = new HostHealth();
+  readonly #health: HostHealth;
   #facts: PolicyFacts | undefined;
 
   private constructor(options: GrpcHostOptions) {
     this.#options = options;
+    this.#health = new HostHealth((call) => isAdmitted(call, options));
     this.#server = new Server({
       // An edge sends pictures and gets numbers.
       "grpc.max_receive_message_length": SEND_SIZE_BYTES_MAX,
@@ -139,6 +142,7 @@ export class GrpcHost {
   /** Ends the sessions of robots that are not admitted any more. */
   recheck(): void {
     for (const stream of this.#streams) stream.recheck();
+    this.#health.recheck();
   }
 
   /** Ends every stream. Resolves once what was said last is out, or nobody takes it. */
@@ -157,9 +161,18 @@ export class GrpcHost {
     return create(DescribeReplySchema, {
       protocolVersion: PROTOCOL_VERSION,
       ...(this.#facts !== undefined && { policy: this.#facts }),
-      status: { state: HostStatus_State.READY, text: "", edgeCount: this.#streams.size },
+      status: this.#status(),
       runtimeVersions: { ...this.#options.runtimeVersions },
     });
+  }
+
+  /** Of the robot whose policy is furthest from deciding. */
+  #status(): MessageInitShape<typeof HostStatusSchema> {
+    const robots = [...this.#streams].filter(({ robot }) => robot !== "");
+    const state = Math.min(HostStatus_State.READY, ...robots.map((robot) => robot.state));
+    const troubled = robots.find(({ trouble }) => trouble !== "");
+    const text = troubled === undefined ? "" : `${troubled.robot}: ${troubled.trouble}`;
+    return { state, text: cut(text), edgeCount: this.#streams.size };
   }
 
   #run(stream: Stream): void {
@@ -212,6 +225,12 @@ class HostStream {
   }
   get counts(): HostCounts {
     return this.#session.counts;
+  }
+  get state(): HostStatus_State {
+    return this.#session.state;
+  }
+  get trouble(): string {
+    return this.#session.trouble;
   }
 
   /** Refuses a robot whose certificate is good and not wanted. */

@@ -22,6 +22,7 @@ import { EdgeLink } from "./edge-link.ts";
 import { facts, hello } from "./fixture.ts";
 import { DescribeRequestSchema, HostStatus_State } from "./generated/policy_pb.js";
 import { GrpcEdge } from "./grpc-edge.ts";
+import { healthService } from "./grpc-health.ts";
 import { GrpcHost } from "./grpc-host.ts";
 import { policyHostService } from "./grpc-service.ts";
 import { probeTls } from "./grpc-tls-probe.ts";
@@ -259,24 +260,56 @@ test("a host refuses a robot that is revoked, at once and at its next session", 
   expect(robots.map(({ connectedCount }) => connectedCount)).toEqual([0, 0]);
 });
 
-test("a revoked robot may not even ask what the host is", async () => {
+const REVOKED = expect.stringMatching(/^16 UNAUTHENTICATED: /);
+
+test("a revoked robot may not even ask what the host is, or how it is", async () => {
   const served = await Served.open();
-  const ask = (): Promise<string> => {
-    const name = { "grpc.ssl_target_name_override": HOST_TLS_NAME };
-    const trust = robotCredentials(robot, () => false);
-    const client = new Client(`127.0.0.1:${served.port}`, trust, name);
+  const name = { "grpc.ssl_target_name_override": HOST_TLS_NAME };
+  const trust = robotCredentials(robot, () => false);
+  const client = new Client(`127.0.0.1:${served.port}`, trust, name);
+  closers.push(() => client.close());
+  const described = (): Promise<string> => {
     const { path, requestSerialize, responseDeserialize } = policyHostService.describe;
     const request = create(DescribeRequestSchema);
-    return new Promise<string>((resolve) => {
-      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error) => {
-        client.close();
-        resolve(error === null ? "told" : error.message);
-      });
+    return new Promise((resolve) => {
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error) =>
+        resolve(error === null ? "told" : error.message),
+      );
     });
   };
-  expect(await ask()).toBe("told");
+  const { check, watch } = healthService;
+  const { requestSerialize: asBytes } = check;
+  const checked = (): Promise<string> =>
+    new Promise((resolve) => {
+      client.makeUnaryRequest(check.path, asBytes, asBytes, Buffer.alloc(0), (error) =>
+        resolve(error === null ? "told" : error.message),
+      );
+    });
+  const watching = () => {
+    const call = client.makeServerStreamRequest(watch.path, asBytes, asBytes, Buffer.alloc(0));
+    const first = Promise.withResolvers<string>();
+    const ended = Promise.withResolvers<string>();
+    call.on("data", () => first.resolve("told"));
+    call.on("error", (error: Error) => {
+      first.resolve(error.message);
+      ended.resolve(error.message);
+    });
+    return { first: first.promise, ended: ended.promise };
+  };
+  const watched = watching();
+  expect(await Promise.all([described(), checked(), watched.first])).toEqual([
+    "told",
+    "told",
+    "told",
+  ]);
   served.revoked.add(certificateFingerprint(robot.certificate));
-  expect(await ask()).toStartWith("16 UNAUTHENTICATED: one that was revoked");
+  expect(await Promise.all([described(), checked(), watching().first])).toEqual([
+    REVOKED,
+    REVOKED,
+    REVOKED,
+  ]);
+  served.host.recheck();
+  expect(await watched.ended).toEqual(REVOKED);
 });
 
 const refused = expected(

@@ -8,6 +8,7 @@ import type { PictureReader } from "../contracts/policy.ts";
 import { SeededRandom } from "../contracts/seeded-random.ts";
 import type { Instant } from "../contracts/units.ts";
 import { PolicyError } from "../policy/policy-error.ts";
+import { anchoringOf } from "../policy/policy-kind.ts";
 import { EdgeLink } from "./edge-link.ts";
 import { helloOf } from "./edge-messages.ts";
 import type { EdgeFacts } from "./edge-messages.ts";
@@ -15,7 +16,7 @@ import { CANNOT_CONNECT, GrpcEdge } from "./grpc-edge.ts";
 import { refusalText } from "./handshake.ts";
 import { HostWait } from "./host-wait.ts";
 import type { WaitEnd } from "./host-wait.ts";
-import { HOST_LOAD_NS_MAX } from "./limits.ts";
+import { HOST_LOAD_NS_MAX, TROUBLE_NS_MIN } from "./limits.ts";
 import { RemotePolicy } from "./remote-policy.ts";
 import type { EncodePicture } from "./remote-policy.ts";
 import type { TlsTrouble } from "./tls-trouble.ts";
@@ -56,7 +57,16 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     nowNs,
     onAnswer: (answer) => policy?.answered(answer),
   });
-  const pump = (): void => edge.pump();
+  let toldHost = "";
+  let tellNs = -Infinity;
+  const pump = (): void => {
+    edge.pump();
+    const { hostText } = link;
+    if (hostText === toldHost || nowNs() < tellNs) return;
+    toldHost = hostText;
+    tellNs = nowNs() + TROUBLE_NS_MIN;
+    options.note(`host ${target}: ${hostText}`);
+  };
   link.start(nowNs());
   const timer = setInterval(pump, POLL_MS);
   const hangUp = (): void => {
@@ -70,7 +80,8 @@ export async function openRemotePolicy(options: RemoteOptions): Promise<RemotePo
     throw error;
   }
   const { waitsForEver, pictures } = options;
-  const parts = { link, pump, hangUp, nowNs, pictures, waitsForEver };
+  const anchoring = anchoringOf(facts.robot, `grpc://${target}`);
+  const parts = { link, pump, hangUp, nowNs, pictures, anchoring, waitsForEver };
   policy = new RemotePolicy(link.facts!, {
     ...parts,
     ...(encodePicture !== undefined && { encodePicture }),

@@ -39,7 +39,7 @@ describe("the edge", () => {
     ["policy.horizon", { horizon: 65 }],
     ["policy.dt_ns", { dtNs: 0n }],
     ["policy.dt_ns", { dtNs: 1_000_000_001n }],
-    ["policy.required_fields", { requiredFields: ["wrist_camera"] }],
+    ["policy.required_fields", { requiredFields: [{ name: "wrist_camera" }] }],
     ["obs_transform_version", { obsTransformVersion: 2 }],
     ["obs_transform_sha256", { obsTransformSha256: new Uint8Array(32) }],
   ];
@@ -91,6 +91,56 @@ describe("the edge", () => {
   });
 });
 
+test("digests that differ are told by what differs, and never taken for the same", () => {
+  const told = (begun: number[], now: number[]): string | undefined => {
+    const digest = (bytes: number[]) => ({ manifestSha256: Uint8Array.from(bytes) });
+    const refusal = refusalOfWelcome(hello(1n), welcome(digest(now)), facts(digest(begun)));
+    return refusal && `${refusal.expected} ${refusal.found} ${refusal.field}`;
+  };
+  const same = Array.from({ length: 31 }, () => 7);
+  const field = "policy.manifest_sha256";
+  expect(told([1, ...same], [2, ...same])).toBe(`010707070707 020707070707 ${field}`);
+  expect(told([...same, 1], [...same, 2])).toBe(
+    `${"07".repeat(31)}01 ${"07".repeat(31)}02 ${field}`,
+  );
+  expect(told([...same, 1], [])).toBe(`070707070707  ${field}`);
+  expect(told([...same, 1], [...same, 1])).toBeUndefined();
+  expect(told([], [])).toBeUndefined();
+});
+
+describe("a field that a policy needs", () => {
+  const pose = { name: "cube_pose", dtype: "float32", shape: [7], unit: "m", frame: "base" };
+  const edge = (change: object) => hello(1n, { fields: [{ ...pose, ...change }] });
+  const needs = facts({ requiredFields: [pose] });
+
+  test.each([
+    ["dtype", { dtype: "float64" }, "float32", "float64"],
+    ["shape", { shape: [3, 2] }, "7", "3 x 2"],
+    ["unit", { unit: "mm" }, "m", "mm"],
+    ["frame", { frame: "camera" }, "base", "camera"],
+    ["frame", { frame: "" }, "base", "none"],
+  ])("is compared in its %s, by both sides: %p", (part, change, wanted, sent) => {
+    const remedy = "use the same profile on both machines, or another policy";
+    expect(refusalText(refusalOfHello(edge(change), needs)!)).toBe(
+      `fields.cube_pose.${part}: expected ${wanted}, found ${sent}: ${remedy}`,
+    );
+    expect(refusalText(refusalOfWelcome(edge(change), welcome({ requiredFields: [pose] }))!)).toBe(
+      `policy.required_fields.cube_pose.${part}: expected ${sent}, found ${wanted}: ${remedy}`,
+    );
+  });
+
+  test("fits as it is, whatever it leaves open; what nobody needs is not compared", () => {
+    expect(refusalOfHello(edge({}), needs)).toBeUndefined();
+    expect(refusalOfWelcome(edge({}), welcome({ requiredFields: [pose] }))).toBeUndefined();
+    const named = facts({ requiredFields: [{ name: "cube_pose" }] });
+    expect(refusalOfHello(edge({ unit: "mm", frame: "camera" }), named)).toBeUndefined();
+    expect(refusalOfHello(edge({ unit: "mm" }), facts())).toBeUndefined();
+    const scene = { name: "scene", dtype: "jpeg", shape: [224, 224, 3] };
+    const sees = facts({ acceptsJpeg: true, requiredFields: [{ ...scene, dtype: "rgb8" }] });
+    expect(refusalOfHello(hello(1n, { fields: [scene] }), sees)).toBeUndefined();
+  });
+});
+
 describe("a robot that sends JPEG", () => {
   const edge = (dtype: string) =>
     hello(1n, { fields: [{ name: "scene", dtype, shape: [224, 224, 3] }] });
@@ -127,7 +177,7 @@ describe("the host", () => {
     ["obs_transform_sha256", hello(1n, { obsTransformSha256: new Uint8Array(1) }), facts()],
     ["joint_names", hello(1n, { jointNames: [] }), facts()],
     ["policy.action_schema.columns", hello(1n, { jointNames: ["a", "b"] }), facts()],
-    ["fields", hello(1n), facts({ requiredFields: ["wrist_camera"] })],
+    ["fields", hello(1n), facts({ requiredFields: [{ name: "wrist_camera" }] })],
     ["manifest_sha256", hello(1n, { manifestSha256: Uint8Array.of(1) }), facts()],
   ])("refuses a wrong %s", (field, edge, own) => {
     expect(refusalOfHello(edge, own)).toMatchObject({ field });

@@ -20,6 +20,18 @@ const RAW_DTYPE: PictureEncoding = "rgb8";
 const OTHER_PICTURES =
   "in the robot's profile set policy.picture_encoding to rgb8, " +
   "or let the policy say that it accepts JPEG";
+const OTHER_TASK = "run a task that brings this field, or another policy";
+const OTHER_MEANING = "use the same profile on both machines, or another policy";
+const OTHER_POLICY = "start the host as it was, or start this run anew";
+const OTHER_BYTES = `its file or version is another one: ${OTHER_POLICY}`;
+const DIGEST_DIGITS = 12;
+/** What a required field says of itself beside its name. How a picture crosses is judged apart. */
+const fieldParts: Readonly<Record<string, (field: Field) => string>> = {
+  dtype: ({ dtype }) => (dtype === JPEG_DTYPE ? RAW_DTYPE : dtype),
+  shape: ({ shape }) => shape.join(" x "),
+  unit: ({ unit }) => unit,
+  frame: ({ frame }) => frame,
+};
 const TOOL_COLUMNS = ["tx", "ty", "tz", "rx", "ry", "rz"];
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -41,8 +53,9 @@ export function refusalOfWelcome(
     const found = policy.actionSchema?.space ?? "none";
     return refusal(["policy.action_schema.space", list(spaces), found, ""]);
   }
-  const fields = hello.fields.map((field) => field.name);
-  const missing = policy.requiredFields.find((name) => !fields.includes(name));
+  const fields = list(hello.fields.map((field) => field.name));
+  const missing = missingField(hello, policy);
+  const misfit = misfitOf(hello, policy);
   const jpeg = refusedPicture(hello, policy);
   const fingerprint = String(schemaFingerprint(schema));
   const wanted = hex(hello.manifestSha256);
@@ -63,12 +76,8 @@ export function refusalOfWelcome(
     ...columnChecks(hello, schema),
     ["policy.horizon", `1 to ${HORIZON_MAX}`, inRange(policy.horizon, 1, HORIZON_MAX), ""],
     ["policy.dt_ns", `1 to ${DT_NS_MAX}`, inRange(Number(policy.dtNs), 1, DT_NS_MAX), ""],
-    [
-      "policy.required_fields",
-      list(fields),
-      missing ?? list(fields),
-      "run a task that brings this field, or another policy",
-    ],
+    ["policy.required_fields", fields, missing ?? fields, OTHER_TASK],
+    [`policy.required_fields.${misfit.part}`, misfit.sent, misfit.wanted, OTHER_MEANING],
     [
       "policy.accepts_jpeg",
       jpeg === undefined ? "" : `true, as ${jpeg.name} goes as JPEG`,
@@ -87,24 +96,31 @@ export function refusalOfWelcome(
 }
 
 function sameChecks(begun: PolicyFacts, policy: PolicyFacts): Check[] {
-  const remedy = "start the host as it was, or start this run anew";
   const same = (field: string, of: (facts: PolicyFacts) => string): Check => {
-    return [`policy.${field}`, of(begun), of(policy), remedy];
+    return [`policy.${field}`, of(begun), of(policy), OTHER_POLICY];
   };
   return [
     same("name", (facts) => facts.name),
     same("action_schema_fingerprint", (facts) => String(facts.actionSchemaFingerprint)),
     same("horizon", (facts) => String(facts.horizon)),
     same("dt_ns", (facts) => String(facts.dtNs)),
-    same("manifest_sha256", (facts) => hex(facts.manifestSha256)),
+    ["policy.manifest_sha256", ...apart(begun.manifestSha256, policy.manifestSha256), OTHER_BYTES],
   ];
+}
+
+/** Two digests as a person tells them apart: by their first digits, where those differ. */
+function apart(...digests: readonly [Uint8Array, Uint8Array]): [string, string] {
+  const [expected, found] = digests.map(hex) as [string, string];
+  const short = [expected, found].map((text) => text.slice(0, DIGEST_DIGITS)) as [string, string];
+  return short[0] === short[1] ? [expected, found] : short;
 }
 
 /** The host's judgement of a hello, for the policy it runs. */
 export function refusalOfHello(hello: Hello, facts: PolicyFacts): Refusal | undefined {
   const schema = schemaOf(facts);
-  const fields = hello.fields.map((field) => field.name);
-  const missing = facts.requiredFields.find((name) => !fields.includes(name));
+  const fields = list(hello.fields.map((field) => field.name));
+  const missing = missingField(hello, facts);
+  const misfit = misfitOf(hello, facts);
   const jpeg = refusedPicture(hello, facts);
   const wanted = hex(hello.manifestSha256);
   return first([
@@ -112,12 +128,8 @@ export function refusalOfHello(hello: Hello, facts: PolicyFacts): Refusal | unde
     ...transformChecks(hello.obsTransformVersion, hex(hello.obsTransformSha256)),
     ["joint_names", "at least one", hello.jointNames.length > 0 ? "at least one" : "none", ""],
     ...(schema === undefined ? [] : columnChecks(hello, schema)),
-    [
-      "fields",
-      missing ?? "",
-      missing === undefined ? "" : list(fields),
-      "run a task that brings this field, or another policy",
-    ],
+    ["fields", missing ?? "", missing === undefined ? "" : fields, OTHER_TASK],
+    [`fields.${misfit.part}`, misfit.wanted, misfit.sent, OTHER_MEANING],
     [
       `fields.${jpeg?.name}.dtype`,
       jpeg === undefined ? "" : RAW_DTYPE,
@@ -131,6 +143,28 @@ export function refusalOfHello(hello: Hello, facts: PolicyFacts): Refusal | unde
       "start the host with the artifact that the robot's deployment names",
     ],
   ]);
+}
+
+/** What the policy needs and the robot does not send at all. */
+function missingField({ fields }: Hello, { requiredFields }: PolicyFacts): string | undefined {
+  return requiredFields.find(({ name }) => !fields.some((sent) => sent.name === name))?.name;
+}
+
+type Misfit = { readonly part: string; readonly wanted: string; readonly sent: string };
+const FITS: Misfit = { part: "", wanted: "", sent: "" };
+
+/** The first part of a field that the robot sends otherwise than the policy needs it. */
+function misfitOf({ fields }: Hello, { requiredFields }: PolicyFacts): Misfit {
+  for (const required of requiredFields) {
+    const field = fields.find(({ name }) => name === required.name);
+    if (field === undefined) continue;
+    for (const [part, of] of Object.entries(fieldParts)) {
+      const [wanted, sent] = [of(required), of(field)];
+      if (wanted !== "" && wanted !== sent)
+        return { part: `${required.name}.${part}`, wanted, sent };
+    }
+  }
+  return FITS;
 }
 
 /** A picture that comes as JPEG, to a policy that does not accept it. */

@@ -82,6 +82,14 @@ export class HostSession {
   get robot(): string {
     return this.#hello?.robot ?? "";
   }
+  /** How its policy stands. */
+  get state(): HostStatus_State {
+    return this.#state;
+  }
+  /** Why its policy decides nothing; empty while it decides. */
+  get trouble(): string {
+    return this.#trouble;
+  }
 
   /**
    * Ends the session of a robot that says nothing any more, though nobody closed its line. Call it

@@ -2,13 +2,14 @@
 // robot, on the host's own clock. Fields that the host's layout does not know are left out; pixels
 // are read through `HostPictures`, which has decoded what came as JPEG before anybody acts.
 
+import { create } from "@bufbuild/protobuf";
 import { OBS_SIDE_PX, OBS_SIZE_BYTES } from "../contracts/obs-transform.ts";
 import type { PictureReader } from "../contracts/policy.ts";
 import { StateSlot } from "../contracts/state.ts";
-import type { FieldView, StateView } from "../contracts/state.ts";
+import type { FieldSpec, FieldView, StateLayout, StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
-import { Image_Encoding } from "./generated/policy_pb.js";
+import { FieldValueSchema, Image_Encoding, ImageSchema } from "./generated/policy_pb.js";
 import type { Image, Observation } from "./generated/policy_pb.js";
 import { JPEG_COUNT_MAX } from "./limits.ts";
 
@@ -67,6 +68,28 @@ function writeField(field: FieldView, observation: Observation, nowNs: Instant):
   if (!told.values.every(Number.isFinite)) return; // a sensor's fault is an absent sensor
   field.set(instant(nowNs - Number(told.ageNs)), VALIDITY_NS, 1, 0);
   field.values.set(told.values);
+}
+
+/** The fields and pictures of an observation that nobody made: all that a robot can send, zero. */
+export function zerosOf({ fields }: StateLayout): Pick<Observation, "fields" | "images"> {
+  const isPicture = ({ dtype }: FieldSpec): boolean => dtype === "uint8";
+  return {
+    fields: fields
+      .filter((spec) => !isPicture(spec))
+      .map(({ name, valueCount }) => {
+        const values = Array.from({ length: valueCount }, () => 0);
+        return create(FieldValueSchema, { name, values });
+      }),
+    images: fields.filter(isPicture).map(({ name }) =>
+      create(ImageSchema, {
+        name,
+        widthPx: OBS_SIDE_PX,
+        heightPx: OBS_SIDE_PX,
+        encoding: Image_Encoding.RGB8,
+        pixels: new Uint8Array(OBS_SIZE_BYTES),
+      }),
+    ),
+  };
 }
 
 /** Pixels of a JPEG that came from elsewhere: of this square, or it rejects and says why not. */

@@ -6,6 +6,7 @@ import { expect, test } from "bun:test";
 import { decodeJpeg, encodeJpeg } from "../../hal/jpeg.ts";
 import type { ChunkView } from "../contracts/action.ts";
 import { OBS_SIDE_PX, OBS_SIZE_BYTES } from "../contracts/obs-transform.ts";
+import { Evidence } from "../contracts/evidence.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
 import type { PictureEncoding, SourceProfile } from "../contracts/profile.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
@@ -69,6 +70,7 @@ class World {
       hangUp: () => this.link.link.close(),
       nowNs: () => this.link.nowNs,
       pictures: { transformed: () => this.pixels },
+      anchoring: "observation",
       encodePicture: options.encodePicture ?? this.encoder.encode,
       waitsForEver: options.waitsForEver ?? false,
     });
@@ -124,6 +126,7 @@ test("the rows still to come are those of the moment that it is sent", async () 
   await world.encoder.finish();
   world.run(40);
   expect(await first).not.toBeNull();
+  world.policy.receipt(Evidence.Accepted, 1, 1, world.link.nowNs);
   void world.act(); // 45 ms after the first's stamp: rows of 20 ms from there
   world.run(18);
   await world.encoder.finish();

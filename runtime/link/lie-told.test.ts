@@ -48,6 +48,7 @@ class Robot {
       hangUp: () => undefined,
       nowNs: () => this.link.nowNs,
       pictures: undefined,
+      anchoring: "observation",
       waitsForEver: false,
     });
     this.policy.reset(this.#epoch, new SequenceAllocator(this.#epoch));

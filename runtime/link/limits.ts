@@ -47,11 +47,17 @@ export const SEND_SIZE_BYTES_MAX = 8 << 20;
 export const JPEG_QUALITY_PERCENT = 90;
 /** Of one observation: a robot has a few cameras, and each costs a millisecond and 150 KB here. */
 export const JPEG_COUNT_MAX = 16;
-/** A host tells what ails its policy as it changes, and no more often: it may fail at every act. */
+/**
+ * A host tells what ails its policy as it changes, and no more often: it may fail at every act. So
+ * does a robot what its host is made of, which may be another at every session.
+ */
 export const TROUBLE_NS_MIN = milliseconds(1_000);
 
 /** Texts from the other side are cut to this before a person sees them. */
 export const TEXT_CHARACTERS_MAX = 300;
+
+/** Of a host, the versions of what it is made of that a person is told. */
+export const VERSION_COUNT_MAX = 8;
 
 /** Answers that the delay is told from; pings that the clock's offset is told from. */
 export const DELAY_COUNT = 8;

@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import { ChunkSlot } from "../contracts/action.ts";
 import type { ChunkView } from "../contracts/action.ts";
 import { Evidence } from "../contracts/evidence.ts";
+import type { Anchoring } from "../contracts/profile.ts";
 import { SequenceAllocator } from "../contracts/policy.ts";
 import { StateLayout, StateSlot, StateView } from "../contracts/state.ts";
 import { instant } from "../contracts/units.ts";
@@ -23,7 +24,7 @@ class World {
   hungUp = false;
   #read = 0;
 
-  constructor(promiseNs = 0, waitsForEver = false) {
+  constructor(promiseNs = 0, waitsForEver = false, anchoring: Anchoring = "observation") {
     const told = facts({ latencyNsP99: BigInt(promiseNs) });
     this.link.facts = told;
     this.policy = new RemotePolicy(told, {
@@ -34,6 +35,7 @@ class World {
       },
       nowNs: () => this.link.nowNs,
       pictures: undefined,
+      anchoring,
       waitsForEver,
     });
     this.policy.reset(1, new SequenceAllocator(1));
@@ -182,22 +184,66 @@ test("a chunk that is not as the handshake said is refused, told and counted", a
 test("the buffer's verdict reaches the host, once", async () => {
   const world = new World();
   await world.act();
-  world.policy.receipt(Evidence.Accepted, 1, 1);
-  world.policy.receipt(Evidence.Activated, 1, 1); // no verdict
-  world.policy.receipt(Evidence.Accepted, 1, 7); // not of its chunk
+  world.policy.receipt(Evidence.Accepted, 1, 1, world.link.nowNs);
+  world.policy.receipt(Evidence.Activated, 1, 1, world.link.nowNs); // no verdict
+  world.policy.receipt(Evidence.Accepted, 1, 7, world.link.nowNs); // not of its chunk
   world.run(5);
   expect([...(world.link.session?.counts.receipts ?? [])]).toEqual([["accepted", 1]]);
 });
 
+/** What the newest question tells of the rows that are still to come. */
+function toldRows(world: World): number[] {
+  const asked = world.link.observations.at(-1)!;
+  expect(asked.bufferedRows.length).toBe(asked.bufferedRowCount * JOINTS.length);
+  return asked.bufferedRows.filter((_, at) => at % JOINTS.length === 0);
+}
+
 test("an observation tells the rows still to come and how long answers take", async () => {
   const world = new World();
   await world.act(45); // a row of 20 ms and its share have gone by since the stamp
+  world.policy.receipt(Evidence.Accepted, 1, 1, world.link.nowNs);
   void world.act(5);
   const asked = world.link.observations.at(-1)!;
-  expect(asked.bufferedRowCount).toBe(2);
-  expect(asked.bufferedRows).toEqual([0.5, 0.5, 0.5, 0.5]);
+  expect(toldRows(world)).toEqual([0.5, 0.5]);
   expect(Number(asked.measuredDelayNs)).toBeGreaterThan(30e6);
   expect(Number(asked.sinceResetNs)).toBe(45e6);
+});
+
+test("rows of what the buffer has not taken, or refused, are told to nobody", async () => {
+  const world = new World();
+  await world.act(35);
+  await world.act(35);
+  expect(toldRows(world)).toEqual([]); // no verdict yet
+  world.policy.receipt(Evidence.RejectedOutOfOrder, 1, 1, world.link.nowNs);
+  await world.act(35);
+  expect(toldRows(world)).toEqual([]);
+  world.link.valueRad = 0.9;
+  await world.act(35);
+  world.policy.receipt(Evidence.Accepted, 1, 3, instant(world.link.nowNs - 35e6));
+  world.policy.receipt(Evidence.RejectedWindowOver, 1, 4, world.link.nowNs);
+  void world.act(5);
+  expect(toldRows(world)).toEqual([0.5]); // of the third: 75 ms have gone by since its stamp
+  world.policy.receipt(Evidence.RejectedStartMismatch, 1, 3, world.link.nowNs); // by the gate
+  world.run(35);
+  void world.act(5);
+  expect(toldRows(world)).toEqual([]);
+});
+
+test("where a profile lets chunks begin as they arrive, so do the rows that are told", async () => {
+  const world = new World(0, false, "arrival");
+  await world.act(45);
+  world.policy.receipt(Evidence.Accepted, 1, 1, instant(world.link.nowNs - 5e6));
+  void world.act(5);
+  expect(toldRows(world)).toEqual([0.5, 0.5, 0.5, 0.5]);
+});
+
+test("a verdict of an epoch that is over places nothing", async () => {
+  const world = new World();
+  await world.act(45);
+  world.policy.reset(2, new SequenceAllocator(2));
+  world.policy.receipt(Evidence.Accepted, 1, 1, world.link.nowNs);
+  await world.act(45);
+  expect(toldRows(world)).toEqual([]);
 });
 
 test("answers slower than promised are told after four of them", async () => {

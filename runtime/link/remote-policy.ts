@@ -8,18 +8,23 @@
 import { ChunkView } from "../contracts/action.ts";
 import type { ActionSchema } from "../contracts/action.ts";
 import { assert } from "../contracts/assert.ts";
-import { Evidence, evidenceNames } from "../contracts/evidence.ts";
+import { Evidence, evidenceNames, isVerdict } from "../contracts/evidence.ts";
 import type { PictureReader, Policy, SequenceAllocator } from "../contracts/policy.ts";
+import type { Anchoring } from "../contracts/profile.ts";
 import type { StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
+import { BufferedRows } from "./buffered-rows.ts";
 import { ChunkCheck } from "./chunk-check.ts";
 import type { Asked } from "./chunk-check.ts";
 import { observationOf, turnToJpeg } from "./edge-messages.ts";
+import { HostTimes } from "./host-times.ts";
 import type { EdgeLink, LinkAnswer, LinkPhase } from "./edge-link.ts";
 import type { Observation, PolicyFacts } from "./generated/policy_pb.js";
 import { schemaOf } from "./handshake.ts";
 
+/** Decisions whose verdict is awaited at once: one a tick or two, and a few behind. */
+const DELIVERED_COUNT_MAX = 8;
 /** Answers that a latency is judged by. */
 const JUDGED_COUNT = 4;
 
@@ -37,6 +42,8 @@ export type RemoteParts = {
   /** The link's clock: in streaming that of the states too. */
   readonly nowNs: () => Instant;
   readonly pictures: PictureReader | undefined;
+  /** Where the run puts a chunk that names no time. */
+  readonly anchoring: Anchoring;
   /** Absent where pictures go as they are. */
   readonly encodePicture?: EncodePicture;
   /** In lockstep no time passes until the answer comes, so none is too late. */
@@ -53,6 +60,9 @@ type Question = {
   readonly askNs: Instant;
   readonly endNs: Instant;
 };
+
+/** A decision that was handed on, as it was, until the buffer's verdict is known. */
+type Delivered = { readonly observationId: number; readonly chunk: ChunkView };
 
 type Pending = {
   readonly observationId: number;
@@ -77,10 +87,10 @@ export class RemotePolicy implements Policy {
   #pending: Pending | undefined;
   #lastFailure = "";
   #firstActNs: Instant | undefined;
-  #delivered: { readonly seq: number; readonly epoch: number; readonly id: number } | undefined;
-  /** The last chunk handed on, for the rows that are still to be executed. */
-  #handedFromNs: Instant = instant(0);
-  #handed: ChunkView | undefined;
+  /** The newest ones, oldest first. */
+  #delivered: readonly Delivered[] = [];
+  readonly #rows: BufferedRows;
+  readonly #times = new HostTimes();
 
   /** `facts` are those of the first welcome; a later host must say the same of its actions. */
   constructor(facts: PolicyFacts, parts: RemoteParts) {
@@ -94,6 +104,7 @@ export class RemotePolicy implements Policy {
     this.#check = new ChunkCheck({ schema, horizon, dtNs });
     this.#windowNs = horizon * dtNs;
     this.#promisedNs = Number(facts.latencyNsP99);
+    this.#rows = new BufferedRows(parts.anchoring);
   }
 
   get phase(): LinkPhase {
@@ -106,6 +117,10 @@ export class RemotePolicy implements Policy {
     if (link.phase !== "ready") return link.text;
     const { hostTrouble } = link;
     return hostTrouble === "" ? this.#lastFailure : `${NOTHING_DECIDED}: ${hostTrouble}`;
+  }
+
+  get hostTimes(): Float64Array {
+    return this.#times.read(this.#parts.link.times.roundTripNs);
   }
 
   /** One line for a person: how the link stands, and the last decision that came to nothing. */
@@ -121,7 +136,7 @@ export class RemotePolicy implements Policy {
 
   reset(_epoch: number, allocator: SequenceAllocator): void {
     this.#allocator = allocator;
-    this.#handed = undefined;
+    this.#rows.clear();
     this.#firstActNs = undefined;
     // In lockstep no state grows old behind what the host still thinks about.
     if (this.#parts.waitsForEver) this.#parts.link.abandon();
@@ -193,13 +208,16 @@ export class RemotePolicy implements Policy {
     return this.#promisedNs > 0 && delayCount >= JUDGED_COUNT && delayNs > this.#promisedNs;
   }
 
-  /** Tells the host what the robot made of its newest chunk. */
-  receipt(code: Evidence, epoch: number, seq: number): void {
-    const chunk = this.#delivered;
-    if (chunk === undefined || chunk.seq !== seq || chunk.epoch !== epoch) return;
-    const isVerdict = code === Evidence.Accepted || evidenceNames[code].startsWith("rejected");
-    if (!isVerdict) return;
-    this.#parts.link.receipt(chunk.id, code === Evidence.Accepted, evidenceNames[code]);
+  /** Tells the host what the robot made of its chunk, and goes on from there. */
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
+    if (!isVerdict(code)) return;
+    const told = this.#delivered.find(({ chunk }) => chunk.seq === seq && chunk.epoch === epoch);
+    if (told === undefined) return;
+    const isAccepted = code === Evidence.Accepted;
+    this.#parts.link.receipt(told.observationId, isAccepted, evidenceNames[code]);
+    if (epoch !== this.#allocator?.epoch) return;
+    if (isAccepted) this.#rows.accepted(told.chunk, nowNs);
+    else this.#rows.voided(seq);
   }
 
   close(): void {
@@ -234,15 +252,11 @@ export class RemotePolicy implements Policy {
       this.#settle(null);
       return;
     }
+    this.#times.answered(chunk);
     this.#check.writeInto(this.#chunk, chunk, pending.asked);
     link.times.answered(duration(nowNs() - pending.stampNs));
-    this.#delivered = {
-      seq: pending.asked.seq,
-      epoch: pending.asked.epoch,
-      id: pending.observationId,
-    };
+    this.#deliver(pending.observationId);
     this.#lastFailure = "";
-    this.#keep(pending.asked.stampNs, Number(chunk.startOffsetNs ?? 0));
     this.#settle(this.#chunk);
   }
 
@@ -257,10 +271,11 @@ export class RemotePolicy implements Policy {
     pending?.settle(chunk);
   }
 
-  #keep(stampNs: Instant, offsetNs: number): void {
-    this.#handed ??= new ChunkView();
-    this.#handed.copyFrom(this.#chunk);
-    this.#handedFromNs = instant(stampNs + offsetNs);
+  #deliver(observationId: number): void {
+    const chunk = new ChunkView();
+    chunk.copyFrom(this.#chunk);
+    const before = this.#delivered.slice(1 - DELIVERED_COUNT_MAX);
+    this.#delivered = [...before, { observationId, chunk }];
   }
 
   /** For real-time chunking: what will still be executed, and how long an answer takes. */
@@ -269,12 +284,7 @@ export class RemotePolicy implements Policy {
     nowNs: Instant,
   ): void {
     observation.measuredDelayNs = BigInt(Math.round(this.#parts.link.times.delayNs));
-    const chunk = this.#handed;
-    if (chunk === undefined) return;
-    const first = Math.max(0, Math.floor((nowNs - this.#handedFromNs) / chunk.dtNs));
-    const rowCount = Math.max(0, chunk.horizon - first);
-    const { width, values } = chunk;
-    observation.bufferedRows = [...values.subarray(first * width, (first + rowCount) * width)];
-    observation.bufferedRowCount = rowCount;
+    observation.bufferedRows = [...this.#rows.at(nowNs)];
+    observation.bufferedRowCount = observation.bufferedRows.length / this.schema.columns.length;
   }
 }

@@ -152,9 +152,9 @@ test("what the policy says of itself is handed on, and what it is told", () => {
   });
   const plan = { ensembleNs: milliseconds(100), interpolation: "linear" } as const;
   const policy = new EnsemblePolicy(inner, plan);
-  policy.receipt(Evidence.Accepted, 2, 3);
+  policy.receipt(Evidence.Accepted, 2, 3, instant(4));
   policy.close();
-  expect(heard).toEqual([`${Evidence.Accepted} 2 3`, "closed"]);
+  expect(heard).toEqual([`${Evidence.Accepted} 2 3 4`, "closed"]);
   const { statusText, trouble, isSlow } = inner;
   expect(policy).toMatchObject({ statusText, trouble, isSlow });
   const silent = new EnsemblePolicy(new TestPolicy(context), plan);
@@ -165,7 +165,7 @@ test("what it says and does late is the policy's own failure, which goes through
   const { inner, policy } = new World();
   const fails = () => Promise.reject(new Error("no log"));
   Object.assign(inner, { receipt: fails, close: fails });
-  expect(policy.receipt(1, 1, 1)).rejects.toThrow("no log");
+  expect(policy.receipt(1, 1, 1, instant(1))).rejects.toThrow("no log");
   expect(policy.close()).rejects.toThrow("no log");
   await Promise.resolve();
 });

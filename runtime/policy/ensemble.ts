@@ -58,6 +58,9 @@ export class EnsemblePolicy implements Policy {
   get statusText(): string {
     return this.#policy.statusText ?? "";
   }
+  get hostTimes(): Float64Array | undefined {
+    return this.#policy.hostTimes;
+  }
   get trouble(): string {
     return this.#policy.trouble ?? "";
   }
@@ -81,8 +84,8 @@ export class EnsemblePolicy implements Policy {
     return answer.then((chunk) => (epoch === this.#epoch ? this.#mix(chunk, stampNs) : chunk));
   }
 
-  receipt(code: Evidence, epoch: number, seq: number): unknown {
-    return this.#policy.receipt?.(code, epoch, seq);
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): unknown {
+    return this.#policy.receipt?.(code, epoch, seq, nowNs);
   }
 
   close(): unknown {

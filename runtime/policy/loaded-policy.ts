@@ -103,8 +103,8 @@ export class LoadedPolicy implements Policy {
     return this.#policy.act(state, nowNs);
   }
 
-  receipt(code: Evidence, epoch: number, seq: number): unknown {
-    return this.#policy.receipt?.(code, epoch, seq);
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): unknown {
+    return this.#policy.receipt?.(code, epoch, seq, nowNs);
   }
 
   close(): unknown {

@@ -5,6 +5,7 @@
 
 import type { Evidence } from "../contracts/evidence.ts";
 import type { Policy } from "../contracts/policy.ts";
+import type { Instant } from "../contracts/units.ts";
 import { boundedText, errorText } from "./error-text.ts";
 
 /** What a policy says of itself while it runs. */
@@ -33,8 +34,8 @@ export class PolicyGuard {
     return this.#read("isSlow") === true;
   }
 
-  receipt(code: Evidence, epoch: number, seq: number): void {
-    this.#tell("receipt", () => this.#policy.receipt?.(code, epoch, seq));
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
+    this.#tell("receipt", () => this.#policy.receipt?.(code, epoch, seq, nowNs));
   }
 
   close(): void {

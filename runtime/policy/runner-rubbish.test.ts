@@ -226,7 +226,7 @@ test.each<[string, () => unknown]>([
   for (const part of ["receipt", "close"] as const) {
     const { policy, runner } = makeRunner();
     Object.assign(policy, { [part]: hears });
-    if (part === "receipt") runner.receipt(1, 1, 1);
+    if (part === "receipt") runner.receipt(1, 1, 1, instant(1));
     else runner.close();
     for (let turn = 0; turn < 4; turn += 1) await Promise.resolve();
     expect(runner.lastError).toMatch(new RegExp(`^${part}: no log \\(`));
@@ -238,6 +238,6 @@ test.each<[string, () => unknown]>([
 test("a receipt that is no function is an error of the policy", () => {
   const { policy, runner } = makeRunner();
   Object.assign(policy, { receipt: 7 });
-  runner.receipt(1, 1, 1);
+  runner.receipt(1, 1, 1, instant(1));
   expect(runner.lastError).toMatch(/^receipt: /);
 });

@@ -111,9 +111,13 @@ export class PolicyRunner {
   get isSlow(): boolean {
     return this.#guard.isSlow;
   }
+  /** Of a policy on a host: a record of `HostTimesSlot`. */
+  get hostTimes(): Float64Array | undefined {
+    return this.#options.policy.hostTimes;
+  }
   /** Tells the policy what became of a decision. */
-  receipt(code: Evidence, epoch: number, seq: number): void {
-    this.#guard.receipt(code, epoch, seq);
+  receipt(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
+    this.#guard.receipt(code, epoch, seq, nowNs);
   }
   /** The run is over. A policy that cannot even end in order is left to its thread. */
   close(): void {

@@ -8,20 +8,23 @@
 import { ChunkView } from "../contracts/action.ts";
 import { anchorChunk } from "../contracts/anchoring.ts";
 import { assert } from "../contracts/assert.ts";
+import type { EvidenceSink } from "../contracts/evidence.ts";
 import type { PolicyPort } from "../contracts/policy.ts";
 import type { Anchoring } from "../contracts/profile.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import type { StateView } from "../contracts/state.ts";
 import type { Instant } from "../contracts/units.ts";
 import type { Arena } from "../shm/arena.ts";
 import { Bell } from "../shm/bell.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
-import { RingReader } from "../shm/spsc-ring.ts";
+import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textFrom } from "./lockstep-plan.ts";
-import { PolicyStatusSlot } from "./plan.ts";
+import { policyStatusOf } from "./policy-status.ts";
+import { ReceiptWriter } from "./receipts.ts";
 
 export class AskedPolicyPort implements PolicyPort {
   readonly chunk = new ChunkView();
+  /** Tells the policy what became of its decisions, with the next ask. */
+  readonly receipts: EvidenceSink;
   readonly #anchoring: Anchoring;
   readonly #chunks: RingReader;
   readonly #states: LatestWriter;
@@ -44,6 +47,7 @@ export class AskedPolicyPort implements PolicyPort {
   constructor(arena: Arena, anchoring: Anchoring) {
     this.#anchoring = anchoring;
     this.#chunks = new RingReader(arena.ring("chunks"));
+    this.receipts = new ReceiptWriter(new RingWriter(arena.ring("receipts")));
     this.#states = new LatestWriter(arena.cell("state"));
     this.#asks = new LatestWriter(arena.cell("ask"));
     this.#answers = new LatestReader(arena.cell("answer"));
@@ -55,13 +59,9 @@ export class AskedPolicyPort implements PolicyPort {
     this.#answerBell = new Bell(arena.words("answer-bell"));
   }
 
-  /** Acts refused, per Reason, as of the newest answer. */
-  get safeTicks(): Float64Array {
-    return this.#counts(PolicyStatusSlot.safeTicks);
-  }
-  /** How often a refusal began, per Reason, as of the newest answer. */
-  get safeEpisodes(): Float64Array {
-    return this.#counts(PolicyStatusSlot.safeEpisodes);
+  /** How the policy goes, as of the newest answer. */
+  get status(): ReturnType<typeof policyStatusOf> {
+    return policyStatusOf(this.#status.record);
   }
   /** Text of the last error the policy threw; empty when it threw none. */
   get lastError(): string {
@@ -144,9 +144,5 @@ export class AskedPolicyPort implements PolicyPort {
     this.#isEpochNew = false;
     this.#isAsked = true;
     this.#askBell.ring();
-  }
-
-  #counts(from: number): Float64Array {
-    return this.#status.record.slice(from, from + REASON_COUNT);
   }
 }

@@ -15,16 +15,18 @@ import {
 import type { RobotProfile, TaskProfile } from "../contracts/profile.ts";
 import { StateView } from "../contracts/state.ts";
 import { duration, instant } from "../contracts/units.ts";
+import { fieldsOf } from "../link/edge-messages.ts";
 import type { Observation, PolicyFacts } from "../link/generated/policy_pb.js";
 import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_pb.js";
 import type { Decision } from "../link/host-session.ts";
-import { HostPictures, readPictures, writeState } from "../link/host-state.ts";
+import { HostPictures, readPictures, writeState, zerosOf } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
 import { boundedText, errorText } from "../policy/error-text.ts";
 import { HostedActs } from "../policy/hosted-acts.ts";
 import { loadPolicy } from "../policy/load-policy.ts";
 import { isOnnxPath, policyKind } from "../policy/policy-kind.ts";
 import { openOnnx } from "./onnx-file.ts";
+import { policyDigest } from "./policy-digest.ts";
 import { layoutOf } from "./plan.ts";
 import { sessionOrigin, SystemClock } from "./system-clock.ts";
 
@@ -59,6 +61,7 @@ const layout = layoutOf({ robot, task });
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 const pictures = new HostPictures();
 const context = policyContext(robot, task, layout, pictures);
+const digest = policyDigest(name); // before it is loaded: what changes meanwhile is another one
 const policy = await (isOnnxPath(name) ? openOnnx : loadPolicy)(name, context);
 const acts = new HostedActs(policy);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
@@ -88,10 +91,11 @@ function factsOf(): PolicyFacts {
     actionSchemaFingerprint: BigInt(schemaFingerprint(schema)),
     horizon: plan.horizon,
     dtNs: BigInt(plan.dtNs),
-    requiredFields: [...task.requires],
+    requiredFields: fieldsOf(layout, "rgb8").filter(({ name }) => task.requires.includes(name)),
     obsTransformVersion: OBS_TRANSFORM_VERSION,
     obsTransformSha256: Buffer.from(OBS_TRANSFORM_SHA256, "hex"),
     acceptsJpeg,
+    manifestSha256: digest,
     latencyNsP99: BigInt(promiseNs),
   });
 }
@@ -122,15 +126,18 @@ async function decide(observation: Observation): Promise<Decision | null> {
   };
 }
 
-/** One decision that nobody gets, so that the first that counts is no slower than the rest. */
+/**
+ * One decision that nobody gets, so that the first that counts is no slower than the rest: on
+ * everything that the robot can send, all of it zero but the joints.
+ */
 async function warmUp(): Promise<void> {
   const home = robot.joints.map((joint) => joint.homeRad);
   acts.reset(WARM_UP_EPOCH);
   const facts = { positionRad: home, commandRad: home, taskText: task.instruction };
   try {
-    await decide(create(ObservationSchema, facts));
+    await decide(create(ObservationSchema, { ...facts, ...zerosOf(layout) }));
   } catch (error) {
-    tell({ kind: "threw", text: `warm-up: ${wordsOf(error)}` });
+    tell({ kind: "threw", text: `warm-up (fields and pictures are zero): ${wordsOf(error)}` });
   }
 }
 

@@ -3,6 +3,7 @@
 // answer, and rings back.
 
 import { CHUNK_SLOT_COUNT } from "../contracts/action.ts";
+import { EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
 import { CHUNKS_PER_TICK_MAX } from "../contracts/policy.ts";
 import { ERROR_TEXT_LENGTH_MAX } from "../policy/error-text.ts";
 import type { ArenaPart } from "../shm/arena.ts";
@@ -23,6 +24,9 @@ const ASK_SLOT_COUNT = 3;
 /** Before `dueTick` and `nextLookNs` there is nothing to ask, unless an answer is promised. */
 export const AnswerSlot = { isPromised: 0, dueTick: 1, nextLookNs: 2 } as const;
 const ANSWER_SLOT_COUNT = 3;
+
+/** A decision is taken, begins and ends, and the policy hears of it before the next. */
+const RECEIPT_RECORDS = 8 * CHUNKS_PER_TICK_MAX;
 
 /** A text as numbers: its length, then its code units. */
 const TextSlot = { length: 0, units: 1 } as const;
@@ -60,6 +64,12 @@ export function lockstepParts(run: RunPlan): readonly ArenaPart[] {
       name: "chunks",
       slotCount: CHUNK_SLOT_COUNT,
       recordCount: CHUNKS_PER_TICK_MAX,
+    },
+    {
+      kind: "ring",
+      name: "receipts",
+      slotCount: EVIDENCE_SLOT_COUNT,
+      recordCount: RECEIPT_RECORDS,
     },
   ];
 }

@@ -6,7 +6,6 @@
 
 import { ChunkView } from "../contracts/action.ts";
 import { CHUNKS_PER_TICK_MAX } from "../contracts/policy.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import { StateView } from "../contracts/state.ts";
 import { instant } from "../contracts/units.ts";
 import type { Instant } from "../contracts/units.ts";
@@ -14,10 +13,12 @@ import { makeRunner } from "../policy/make-runner.ts";
 import { Bell } from "../shm/bell.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
-import { RingWriter } from "../shm/spsc-ring.ts";
+import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { AnswerSlot, AskKind, AskSlot, textInto } from "./lockstep-plan.ts";
-import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { layoutOf } from "./plan.ts";
+import { policyStatusInto } from "./policy-status.ts";
 import { openOnnx } from "./onnx-file.ts";
+import { hearReceipts } from "./receipts.ts";
 import { openRemote } from "./remote-policy.ts";
 import { attach, runWhenTold, tellPolicyName } from "./thread.ts";
 
@@ -46,6 +47,7 @@ const errors = new LatestWriter(arena.cell("policy-error"));
 const texts = new LatestWriter(arena.cell("policy-text"));
 const troubles = new LatestWriter(arena.cell("policy-trouble"));
 const chunks = new RingWriter(arena.ring("chunks"));
+const receipts = new RingReader(arena.ring("receipts"));
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 const chunk = new ChunkView();
 let epoch = -1;
@@ -55,6 +57,7 @@ let toldTrouble = "";
 
 async function serve(): Promise<void> {
   asks.take();
+  hearReceipts(receipts, runner);
   if (states.take()) state.record.set(states.record);
   if (state.epoch !== epoch) {
     epoch = state.epoch;
@@ -79,10 +82,7 @@ function decide(tick: number, nowNs: Instant): void {
 }
 
 function tell(): void {
-  for (let reason = 0; reason < REASON_COUNT; reason += 1) {
-    status.record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
-    status.record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
-  }
+  policyStatusInto(status.record, runner);
   status.publish();
   const { statusText, trouble, lastError } = runner; // each once: it may be another each time
   if (lastError !== told) {

@@ -12,6 +12,7 @@ import {
   ESTOP_STATUS_SLOT_COUNT,
 } from "../contracts/estop-line.ts";
 import { EVIDENCE_SLOT_COUNT } from "../contracts/evidence.ts";
+import { HOST_TIMES_SLOT_COUNT } from "../contracts/host-times.ts";
 import type { OpenpiMapping } from "../contracts/openpi.ts";
 import type { RobotProfile, SourceProfile, TaskProfile } from "../contracts/profile.ts";
 import { REASON_COUNT } from "../contracts/reason.ts";
@@ -117,8 +118,13 @@ export const RobotStatusSlot = {
 export const ROBOT_STATUS_SLOT_COUNT = 10;
 
 /** Slots of the cell in which the policy thread tells main how it goes. */
-export const PolicyStatusSlot = { safeTicks: 0, safeEpisodes: REASON_COUNT } as const;
-export const POLICY_STATUS_SLOT_COUNT = 2 * REASON_COUNT;
+export const PolicyStatusSlot = {
+  safeTicks: 0,
+  safeEpisodes: REASON_COUNT,
+  /** A record of `HostTimesSlot`. */
+  hostTimes: 2 * REASON_COUNT,
+} as const;
+export const POLICY_STATUS_SLOT_COUNT = PolicyStatusSlot.hostTimes + HOST_TIMES_SLOT_COUNT;
 
 /** Slots of the cell that names the newest camera picture. */
 export const PictureSlot = { slot: 0, arenaSeq: 1, stampNs: 2, widthPx: 3, heightPx: 4 } as const;

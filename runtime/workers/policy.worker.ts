@@ -3,19 +3,18 @@
 
 import { Fault } from "../../safety/faults.ts";
 import { ChunkView } from "../contracts/action.ts";
-import { EVIDENCE_SLOT_COUNT, EvidenceSlot } from "../contracts/evidence.ts";
-import type { Evidence } from "../contracts/evidence.ts";
 import { StateView } from "../contracts/state.ts";
-import { REASON_COUNT } from "../contracts/reason.ts";
 import { makeRunner } from "../policy/make-runner.ts";
 import { ThreadSlot } from "../shm/control-words.ts";
 import { ImageReader } from "../shm/image-slots.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
-import { layoutOf, PolicyStatusSlot } from "./plan.ts";
+import { layoutOf } from "./plan.ts";
+import { policyStatusInto } from "./policy-status.ts";
 import { WordStop } from "./ports.ts";
 import { openOnnx } from "./onnx-file.ts";
 import { openRemote } from "./remote-policy.ts";
+import { hearReceipts } from "./receipts.ts";
 import { SlotPictures } from "./slot-pictures.ts";
 import { SystemClock } from "./system-clock.ts";
 import { attach, note, runWhenTold, tellPolicyName, tellTrouble } from "./thread.ts";
@@ -40,22 +39,12 @@ const states = new LatestReader(arena.cell("state"));
 const status = new LatestWriter(arena.cell("policy-status"));
 const chunks = new RingWriter(arena.ring("chunks"));
 const receipts = new RingReader(arena.ring("receipts"));
-const receipt = new Float64Array(EVIDENCE_SLOT_COUNT);
 const state = new StateView(new Float64Array(layout.slotCount), layout);
 const chunk = new ChunkView();
 let epoch = -1;
 let told = "";
 let toldStatus = "";
 let toldTrouble = "";
-
-function publishStatus(): void {
-  const { record } = status;
-  for (let reason = 0; reason < REASON_COUNT; reason += 1) {
-    record[PolicyStatusSlot.safeTicks + reason] = runner.safeTicks[reason]!;
-    record[PolicyStatusSlot.safeEpisodes + reason] = runner.safeEpisodes[reason]!;
-  }
-  status.publish();
-}
 
 function cycle(): void {
   if (states.take()) {
@@ -69,12 +58,10 @@ function cycle(): void {
     runner.step(state.tick + 1, clock.nowNs());
   }
   while (runner.takeInto(chunk, clock.nowNs())) chunks.put(chunk.record);
-  while (receipts.takeInto(receipt)) {
-    const [code, epoch, seq] = [EvidenceSlot.code, EvidenceSlot.epoch, EvidenceSlot.seq];
-    runner.receipt(receipt[code]! as Evidence, receipt[epoch]!, receipt[seq]!);
-  }
+  hearReceipts(receipts, runner);
   words.reportFaults(ThreadSlot.policy, runner.isSlow ? 1 << Fault.PolicySlow : 0);
-  publishStatus();
+  policyStatusInto(status.record, runner);
+  status.publish();
   tell();
 }
 

@@ -28,6 +28,7 @@ import type { ThreadSlot } from "../shm/control-words.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { RingReader, RingWriter } from "../shm/spsc-ring.ts";
 import { sampleCell, worldPhaseNs } from "./plan.ts";
+import { ReceiptWriter } from "./receipts.ts";
 import type { RunPlan } from "./plan.ts";
 import type { SystemClock } from "./system-clock.ts";
 
@@ -153,12 +154,12 @@ export class RingTickSink implements TickSink {
 /** For main, and for the policy thread, which tells a remote host what became of its chunks. */
 export class RingEvidenceSink implements EvidenceSink {
   readonly #writer: RingWriter;
-  readonly #receipts: RingWriter;
+  readonly #receipts: ReceiptWriter;
   readonly #entry = new Float64Array(EVIDENCE_SLOT_COUNT);
 
   constructor(arena: Arena) {
     this.#writer = new RingWriter(arena.ring("evidence"));
-    this.#receipts = new RingWriter(arena.ring("receipts"));
+    this.#receipts = new ReceiptWriter(new RingWriter(arena.ring("receipts")));
   }
 
   note(code: Evidence, epoch: number, seq: number, nowNs: Instant): void {
@@ -167,7 +168,7 @@ export class RingEvidenceSink implements EvidenceSink {
     this.#entry[EvidenceSlot.seq] = seq;
     this.#entry[EvidenceSlot.nowNs] = nowNs;
     this.#writer.put(this.#entry);
-    this.#receipts.put(this.#entry);
+    this.#receipts.note(code, epoch, seq, nowNs);
   }
 }
 

@@ -39,11 +39,15 @@ export declare type DescribeReply = Message<"holdfast.policy.v1.DescribeReply"> 
   protocolVersion: number;
 
   /**
+   * Of the robot that connected last; absent before the first.
+   *
    * @generated from field: holdfast.policy.v1.PolicyFacts policy = 2;
    */
   policy?: PolicyFacts | undefined;
 
   /**
+   * Of the robot whose policy is furthest from deciding; ready without a robot.
+   *
    * @generated from field: holdfast.policy.v1.HostStatus status = 3;
    */
   status?: HostStatus | undefined;
@@ -189,53 +193,48 @@ export declare type Hello = Message<"holdfast.policy.v1.Hello"> & {
   jointNames: string[];
 
   /**
-   * First 48 bits of SHA-256 over the fields that the edge can send, and their meaning.
+   * All that the edge can send, and its meaning.
    *
-   * @generated from field: uint64 state_schema_fingerprint = 5;
-   */
-  stateSchemaFingerprint: bigint;
-
-  /**
-   * @generated from field: repeated holdfast.policy.v1.Field fields = 6;
+   * @generated from field: repeated holdfast.policy.v1.Field fields = 5;
    */
   fields: Field[];
 
   /**
-   * @generated from field: uint32 obs_transform_version = 7;
+   * @generated from field: uint32 obs_transform_version = 6;
    */
   obsTransformVersion: number;
 
   /**
-   * @generated from field: bytes obs_transform_sha256 = 8;
+   * @generated from field: bytes obs_transform_sha256 = 7;
    */
   obsTransformSha256: Uint8Array;
 
   /**
-   * Digest of the artifact that the edge wants; empty when any policy will do.
+   * Digest of the policy that the edge wants; empty when any will do.
    *
-   * @generated from field: bytes manifest_sha256 = 9;
+   * @generated from field: bytes manifest_sha256 = 8;
    */
   manifestSha256: Uint8Array;
 
   /**
-   * @generated from field: uint64 control_period_ns = 10;
+   * @generated from field: uint64 control_period_ns = 9;
    */
   controlPeriodNs: bigint;
 
   /**
    * How often the edge asks at most.
    *
-   * @generated from field: uint64 decision_period_ns = 11;
+   * @generated from field: uint64 decision_period_ns = 10;
    */
   decisionPeriodNs: bigint;
 
   /**
-   * @generated from field: string task_name = 12;
+   * @generated from field: string task_name = 11;
    */
   taskName: string;
 
   /**
-   * @generated from field: map<string, string> runtime_versions = 13;
+   * @generated from field: map<string, string> runtime_versions = 12;
    */
   runtimeVersions: { [key: string]: string };
 };
@@ -359,11 +358,11 @@ export declare type PolicyFacts = Message<"holdfast.policy.v1.PolicyFacts"> & {
   dtNs: bigint;
 
   /**
-   * Observation fields that it cannot do without.
+   * What it cannot do without, as it must be. Of what it leaves empty any will do.
    *
-   * @generated from field: repeated string required_fields = 6;
+   * @generated from field: repeated holdfast.policy.v1.Field required_fields = 6;
    */
-  requiredFields: string[];
+  requiredFields: Field[];
 
   /**
    * @generated from field: uint32 obs_transform_version = 7;
@@ -384,7 +383,8 @@ export declare type PolicyFacts = Message<"holdfast.policy.v1.PolicyFacts"> & {
   acceptsJpeg: boolean;
 
   /**
-   * Digest of the artifact; empty for a policy without one.
+   * SHA-256 of what is served: of its file, or of its name and the program's version for one that
+   * ships. Empty where a host knows neither. A run goes on with no other.
    *
    * @generated from field: bytes manifest_sha256 = 10;
    */

@@ -21,7 +21,7 @@ import numpy as np
 from .facts import missing_for_jpeg
 from .import_watch import ImportWatch
 from .limits import LOOK_S, PROTOCOL_VERSION
-from .load import load_policy
+from .load import load_policy, source_digest
 from .notes import Notes
 from .policy_thread import PolicyPlan
 from .server import CannotListen, HostServer
@@ -112,7 +112,7 @@ def _serve(values: argparse.Namespace) -> int:
     missing = missing_for_jpeg(policy)
     if missing is not None:
         notes.note(missing)
-    plan = PolicyPlan(policy, warm_up_count, promise_ns)
+    plan = PolicyPlan(policy, warm_up_count, promise_ns, source_digest(policy))
     server = HostServer(plan, _versions(), notes, trust.admits)
     try:
         port = server.open(address.target, trust.credentials)

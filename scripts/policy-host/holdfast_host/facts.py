@@ -88,8 +88,10 @@ def missing_for_jpeg(policy: type[Policy]) -> Optional[str]:
     return f"{policy.__name__} {why} ({INSTALL_PILLOW})"
 
 
-def facts_of(policy: type[Policy], joint_names: Sequence[str], promise_ns: int) -> pb.PolicyFacts:
-    """The facts of a checked class, over this robot's joints."""
+def facts_of(
+    policy: type[Policy], joint_names: Sequence[str], promise_ns: int, digest: bytes = b""
+) -> pb.PolicyFacts:
+    """The facts of a checked class, over this robot's joints, and the digest of its file."""
     schema = schema_of(policy, joint_names)
     return pb.PolicyFacts(
         name=policy.name or policy.__name__,
@@ -104,9 +106,10 @@ def facts_of(policy: type[Policy], joint_names: Sequence[str], promise_ns: int) 
         action_schema_fingerprint=schema.fingerprint,
         horizon=policy.horizon,
         dt_ns=round(policy.dt_s * 1e9),
-        required_fields=policy.requires,
+        required_fields=[pb.Field(name=name) for name in policy.requires],
         obs_transform_version=OBS_TRANSFORM_VERSION,
         obs_transform_sha256=OBS_TRANSFORM_SHA256,
         accepts_jpeg=takes_jpeg(policy),
+        manifest_sha256=digest,
         latency_ns_p99=promise_ns,
     )

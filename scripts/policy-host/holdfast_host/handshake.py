@@ -22,14 +22,16 @@ OTHER_PICTURES = (
     "in the robot's profile set policy.picture_encoding to rgb8, "
     "or let the policy say that it accepts JPEG"
 )
-NO_ARTIFACT = "a policy of this host has no artifact: leave it out of the robot's deployment"
+OTHER_MEANING = "use the same profile on both machines, or another policy"
+OTHER_FILE = "start the host with the policy that the robot's deployment names"
 OTHER_ROBOT = "run the policy with the robot that it was made for"
 
 
 def refusal_of_hello(hello: pb.Hello, facts: pb.PolicyFacts) -> Optional[pb.Refusal]:
     """None when the robot fits the policy."""
     fields = [field.name for field in hello.fields]
-    missing = next((name for name in facts.required_fields if name not in fields), None)
+    required = [field.name for field in facts.required_fields]
+    missing = next((name for name in required if name not in fields), None)
     joints = "at least one" if hello.joint_names else "none"
     checks: list[Check] = [
         ("protocol_version", str(PROTOCOL_VERSION), str(hello.protocol_version), SAME_VERSION),
@@ -48,12 +50,13 @@ def refusal_of_hello(hello: pb.Hello, facts: pb.PolicyFacts) -> Optional[pb.Refu
         ("joint_names", "at least one", joints, ""),
         _columns(hello, facts),
         ("fields", missing or "", "" if missing is None else _list(fields), OTHER_TASK),
+        _meaning(hello, facts),
         _pictures(hello, facts),
         (
             "manifest_sha256",
             hello.manifest_sha256.hex(),
             facts.manifest_sha256.hex() if hello.manifest_sha256 else "",
-            NO_ARTIFACT,
+            OTHER_FILE,
         ),
     ]
     for field, expected, found, remedy in checks:
@@ -73,6 +76,29 @@ def _columns(hello: pb.Hello, facts: pb.PolicyFacts) -> Check:
         extra = columns[len(TOOL_COLUMNS) :]
         expected = [*TOOL_COLUMNS, *(name for name in hello.joint_names if name in extra)]
     return field, _list(expected), _list(columns), OTHER_ROBOT
+
+
+def _meaning(hello: pb.Hello, facts: pb.PolicyFacts) -> Check:
+    """A required field must be what the policy says of it; what it leaves empty may be anything."""
+    sent_fields = {field.name: field for field in hello.fields}
+    for required in facts.required_fields:
+        sent = sent_fields.get(required.name)
+        if sent is None:
+            continue
+        for (part, wanted), found in zip(_parts(required).items(), _parts(sent).values()):
+            if wanted not in ("", found):
+                return f"fields.{required.name}.{part}", wanted, found, OTHER_MEANING
+    return "fields", "", "", ""
+
+
+def _parts(field: pb.Field) -> dict[str, str]:
+    """What a field says of itself beside its name. How a picture crosses is judged apart."""
+    return {
+        "dtype": RAW_DTYPE if field.dtype == JPEG_DTYPE else field.dtype,
+        "shape": " x ".join(str(size) for size in field.shape),
+        "unit": field.unit,
+        "frame": field.frame,
+    }
 
 
 def _pictures(hello: pb.Hello, facts: pb.PolicyFacts) -> Check:

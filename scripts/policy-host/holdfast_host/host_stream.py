@@ -45,6 +45,19 @@ class HostStream:
         # None is the end.
         self._out: "queue.SimpleQueue[Optional[pb.HostMessage]]" = queue.SimpleQueue()
 
+    @property
+    def robot(self) -> str:
+        """Empty before its hello."""
+        return self._robot
+
+    @property
+    def state(self) -> "pb.HostStatus.State":
+        return self._session.state
+
+    @property
+    def trouble(self) -> str:
+        return self._session.trouble
+
     def messages(self, requests: Iterator[pb.EdgeMessage]) -> Iterator[pb.HostMessage]:
         """What goes out, until the stream is over."""
         self.recheck()
@@ -130,7 +143,7 @@ class HostStream:
     def _open(self, hello: pb.Hello) -> None:
         robot = robot_of(hello)
         plan = self._pool.plan
-        facts = facts_of(plan.policy, robot.joint_names, plan.promise_ns)
+        facts = facts_of(plan.policy, robot.joint_names, plan.promise_ns, plan.digest)
         self._robot = robot.name
         self._notes.note(f"{robot.name} connected, session {hello.link_session}")
         refusal = self._session.welcome(facts)

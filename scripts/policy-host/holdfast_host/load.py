@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -32,6 +33,17 @@ def load_policy(text: str) -> type[Policy]:
         attribute, expected, found = wrong
         raise UsageError(f"{class_name}.{attribute}", expected, found)
     return policy
+
+
+def source_digest(policy: type[Policy]) -> bytes:
+    """SHA-256 of the file that the class was read from, which a robot's run holds this host to.
+    What that file imports is not digested. Empty where there is no file."""
+    file = getattr(sys.modules[policy.__module__], "__file__", None)
+    try:
+        with open(file or "", "rb") as source:
+            return hashlib.sha256(source.read()).digest()
+    except OSError:
+        return b""
 
 
 def _import(module_name: str) -> ModuleType:

@@ -43,6 +43,8 @@ class PolicyPlan:
     warm_up_count: int
     # The latency that 99 of 100 answers keep; 0: no promise.
     promise_ns: int
+    # SHA-256 of the policy's file; empty where there is none.
+    digest: bytes = b""
 
 
 class PolicyThread:
@@ -63,6 +65,8 @@ class PolicyThread:
         self._started_ns = time.monotonic_ns()
         self._tell_ns = TELL_NS
         self._epoch = WARM_UP_EPOCH
+        # Why the reset of this epoch failed.
+        self._reset_error = ""
         # A hung policy must not keep the process from ending.
         threading.Thread(target=self._run, name=f"policy of {robot.name}", daemon=True).start()
 
@@ -151,10 +155,12 @@ class PolicyThread:
 
     def _reset_policy(self, policy: Policy, epoch: int) -> None:
         self._epoch = epoch
+        self._reset_error = ""
         try:
             policy.reset(epoch)
         except BaseException as error:
-            self._trouble(f"reset threw: {error_text(error, self._file)}")
+            self._reset_error = f"reset threw: {error_text(error, self._file)}"
+            self._trouble(f"{self._reset_error}; this epoch's acts fail")
 
     def _warm_up(self, policy: Policy) -> None:
         self._reset_policy(policy, WARM_UP_EPOCH)
@@ -165,6 +171,8 @@ class PolicyThread:
     def _decide(self, policy: Policy, message: pb.Observation) -> tuple[Optional[Decision], str]:
         if message.epoch != self._epoch:
             return None, ""  # a reset overtook it
+        if self._reset_error != "":
+            return None, self._reset_error
         started_ns = time.monotonic_ns()
         try:
             seen = observation_of(message, self.robot, takes_jpeg(self._plan.policy))

@@ -13,6 +13,7 @@ import grpc
 from .generated import policy_pb2 as pb
 from .health import Health
 from .host_stream import HostStream
+from .handshake import printable
 from .limits import (
     CLOSE_S_MAX,
     DESCRIBE_COUNT_MAX,
@@ -50,7 +51,7 @@ class HostServer:
         self._admits = admits
         self._streams: set[HostStream] = set()
         self._facts: Optional[pb.PolicyFacts] = None
-        self._health = Health(SERVICE)
+        self._health = Health(SERVICE, self._is_admitted)
         stream_count = STREAM_COUNT_MAX + DESCRIBE_COUNT_MAX + HEALTH_WATCHER_COUNT_MAX
         self._server = grpc.server(
             futures.ThreadPoolExecutor(max_workers=stream_count),
@@ -106,6 +107,7 @@ class HostServer:
         """Ends the sessions of robots that are not admitted any more."""
         for stream in self._all_streams():
             stream.recheck()
+        self._health.recheck()
 
     def watch(self, now_ns: int) -> None:
         """Looks at policies that load."""
@@ -120,13 +122,21 @@ class HostServer:
     ) -> pb.DescribeReply:
         if not self._is_admitted(context):
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "not paired with this host")
-        status = pb.HostStatus(state=pb.HostStatus.STATE_READY, edge_count=len(self._streams))
         return pb.DescribeReply(
             protocol_version=PROTOCOL_VERSION,
             policy=self._facts,
-            status=status,
+            status=self._status(),
             runtime_versions=self._versions,
         )
+
+    def _status(self) -> pb.HostStatus:
+        """Of the robot whose policy is furthest from deciding."""
+        streams = self._all_streams()
+        robots = [stream for stream in streams if stream.robot != ""]
+        state = min([pb.HostStatus.STATE_READY, *(stream.state for stream in robots)])
+        troubles = (f"{robot.robot}: {robot.trouble}" for robot in robots if robot.trouble != "")
+        text = printable(next(troubles, ""))
+        return pb.HostStatus(state=state, text=text, edge_count=len(streams))
 
     def _run(
         self, requests: Iterator[pb.EdgeMessage], context: grpc.ServicerContext

@@ -80,6 +80,16 @@ class HostSession:
         # What the edge said of our chunks, by word.
         self.receipts: Counter[str] = Counter()
 
+    @property
+    def state(self) -> "pb.HostStatus.State":
+        """How its policy stands."""
+        return self._state
+
+    @property
+    def trouble(self) -> str:
+        """Why its policy decides nothing; empty while it decides."""
+        return self._trouble
+
     def look(self) -> None:
         """Ends the session of a robot that says nothing any more, though nobody closed its line. Call
         it every LOOK_S. Looks are counted, not time: a host that was away itself heard nobody."""

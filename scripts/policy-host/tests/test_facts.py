@@ -50,12 +50,13 @@ class FactsTest(unittest.TestCase):
             action_schema_fingerprint=tool_schema("tool", ["gripper"]).fingerprint,
             horizon=50,
             dt_ns=100_000_000,
-            required_fields=["front"],
+            required_fields=[pb.Field(name="front")],
             obs_transform_version=OBS_TRANSFORM_VERSION,
             obs_transform_sha256=OBS_TRANSFORM_SHA256,
+            manifest_sha256=b"\1",
             latency_ns_p99=80_000_000,
         )
-        self.assertEqual(facts_of(Reach, JOINTS, promise_ns=80_000_000), expected)
+        self.assertEqual(facts_of(Reach, JOINTS, 80_000_000, b"\1"), expected)
 
     def test_jpeg_is_accepted_where_the_class_says_so_and_pillow_is_there(self) -> None:
         class Lossy(Plain):

@@ -140,10 +140,18 @@ class PolicyThreadTest(unittest.TestCase):
         self.assertIsNotNone(self.decisions.get(timeout=HANG_S))
         self.assertEqual(self.calls, ["act 0"])
 
-    def test_a_reset_that_throws_is_told_and_the_thread_goes_on(self) -> None:
+    def test_a_reset_that_throws_fails_the_acts_of_its_epoch_and_no_other(self) -> None:
         self.gate.set()
-        self.thread.reset(3)
-        self.thread.act(observation(1, epoch=3), self._decided)
-        self.assertIsNotNone(self.decisions.get(timeout=HANG_S))
+        troubles: "queue.Queue[str]" = queue.Queue()
+        for epoch in (3, 4):
+            self.thread.reset(epoch)
+            told = observation(1, epoch=epoch)
+            self.thread.act(told, lambda _, trouble: troubles.put(trouble))
+            trouble = troubles.get(timeout=HANG_S)
+            if epoch == 3:
+                self.assertIn("reset threw: SystemExit: no epoch 3", trouble)
+            else:
+                self.assertEqual(trouble, "")
+        self.assertEqual(self.calls, ["reset 3", "reset 4", "act 4"])
         [line] = self.lines
         self.assertIn("arm2: reset threw: SystemExit: no epoch 3", line)

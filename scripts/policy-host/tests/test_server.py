@@ -94,6 +94,16 @@ class Edge:
             yield message
 
 
+def described(channel: grpc.Channel) -> pb.DescribeReply:
+    describe = channel.unary_unary(
+        f"/{SERVICE}/Describe",
+        request_serializer=pb.DescribeRequest.SerializeToString,
+        response_deserializer=pb.DescribeReply.FromString,
+    )
+    reply: pb.DescribeReply = describe(pb.DescribeRequest(), timeout=HANG_S)
+    return reply
+
+
 class Still(Policy):
     """Stays where it is commanded to be."""
 
@@ -270,19 +280,46 @@ class ServerTest(unittest.TestCase):
 
     def test_it_is_described_without_a_handshake(self) -> None:
         channel = self.channel(self.serve(Still))
-        describe = channel.unary_unary(
-            f"/{SERVICE}/Describe",
-            request_serializer=pb.DescribeRequest.SerializeToString,
-            response_deserializer=pb.DescribeReply.FromString,
-        )
         robot = Edge(channel)
         robot.greet()
-        reply: pb.DescribeReply = describe(pb.DescribeRequest(), timeout=HANG_S)
+        reply = described(channel)
         facts = (reply.protocol_version, reply.policy.name, reply.status.edge_count)
         self.assertEqual(facts, (1, "Still", 1))
         robot.leave()
         while reply.status.edge_count > 0:
-            reply = describe(pb.DescribeRequest(), timeout=HANG_S)
+            reply = described(channel)
+
+    def test_it_is_described_by_the_robot_that_is_furthest_from_deciding(self) -> None:
+        gate = threading.Event()
+
+        class Late(Still):
+            def setup(self, robot: Robot) -> None:
+                if robot.name == "late":
+                    gate.wait(HANG_S)
+
+            def act(self, observation: Observation) -> Any:
+                raise ValueError("no model")
+
+        def told() -> "tuple[str, str]":
+            status = described(channel).status
+            return pb.HostStatus.State.Name(status.state), status.text.partition(" (")[0]
+
+        channel = self.channel(self.serve(Late))
+        self.assertEqual(told(), ("STATE_READY", ""))
+        robot = Edge(channel)
+        robot.greet()
+        self.assertEqual(told(), ("STATE_READY", ""))
+        robot.ask(1)
+        robot.until("chunk")
+        trouble = "arm2: act threw: ValueError: no model"
+        self.assertEqual(told(), ("STATE_READY", trouble))
+        late = Edge(channel)
+        late.send(hello=hello(robot="late"))
+        late.until("welcome")
+        self.assertEqual(told(), ("STATE_LOADING", trouble))
+        gate.set()
+        while told()[0] != "STATE_READY":
+            pass
 
     def test_pictures_of_several_megabytes_are_taken_and_no_more(self) -> None:
         robot = self.edge(Still)

@@ -58,6 +58,11 @@ def refusals(session: HostSession) -> list[str]:
     return [f"{each.field}|{each.expected}|{each.found}" for each in texts]
 
 
+def front(**changes: Any) -> pb.Field:
+    shape = [224, 224, 3]
+    return pb.Field(**{"name": "front", "dtype": "rgb8", "shape": shape, "frame": "cam", **changes})
+
+
 class SessionTest(unittest.TestCase):
     def test_a_hello_opens_a_policy_and_its_facts_welcome_it(self) -> None:
         session = HostSession({"python": "3"})
@@ -97,15 +102,18 @@ class SessionTest(unittest.TestCase):
                 "policy.action_schema.columns|elbow, shoulder|shoulder, elbow",
             ),
             ({"fields": []}, "fields|front|none"),
+            ({"fields": [front(dtype="float32")]}, "fields.front.dtype|rgb8|float32"),
+            ({"fields": [front(shape=[9])]}, "fields.front.shape|224 x 224 x 3|9"),
+            ({"fields": [front(frame="")]}, "fields.front.frame|cam|"),
             (
-                {"fields": [pb.Field(name="front", dtype="jpeg", shape=[224, 224, 3])]},
+                {"fields": [front(dtype="jpeg")]},
                 "fields.front.dtype|rgb8|jpeg",
             ),
-            ({"manifest_sha256": b"\xab"}, "manifest_sha256|ab|"),
+            ({"fields": [front()], "manifest_sha256": b"\xab"}, "manifest_sha256|ab|"),
         ]
         facts = pb.PolicyFacts()
         facts.CopyFrom(FACTS)
-        facts.required_fields.append("front")
+        facts.required_fields.add(name="front", dtype="rgb8", shape=[224, 224, 3], frame="cam")
         for changes, text in cases:
             with self.subTest(text):
                 session = HostSession({})

@@ -12,11 +12,13 @@ import tempfile
 import unittest
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import grpc
 
 from holdfast_host.generated import policy_pb2 as pb
+from holdfast_host.health import HEALTH_SERVICE, SERVING
 from holdfast_host.pairing import Pairing
 from holdfast_host.server import SERVICE
 from holdfast_host.trust import trust_for
@@ -110,6 +112,13 @@ class TlsTest(unittest.TestCase):
         with self.assertRaises(grpc.RpcError) as caught:
             self.describe("unlisted")
         self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+        self.assertEqual([self.health("robot", name) for name in ("Check", "Watch")], [SERVING] * 2)
+        for name in ("Check", "Watch"):
+            with self.assertRaises(grpc.RpcError) as caught:
+                self.health("unlisted", name)
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+        watch = self.watch(self.channel("robot"))
+        self.assertEqual(next(watch), SERVING)
         unlisted = Edge(self.channel("unlisted"))
         unlisted.send(hello=hello())
         self.assertEqual(unlisted.next().refusal.field, "certificate")
@@ -117,6 +126,7 @@ class TlsTest(unittest.TestCase):
         robot.greet()
         self.pair(is_revoked=True)
         self.assertEqual(robot.talk_until("refusal").refusal.field, "certificate")
+        self.assertEqual(list(watch), [])
 
     def test_without_a_robot_that_may_come_it_does_not_listen(self) -> None:
         self.pair(is_revoked=True)
@@ -181,6 +191,16 @@ class TlsTest(unittest.TestCase):
         channel = grpc.secure_channel(f"127.0.0.1:{self.port}", credentials, options)
         self.addCleanup(channel.close)
         return channel
+
+    def health(self, name: str, method: str) -> Any:
+        """What Check answers, and Watch first."""
+        channel = self.channel(name)
+        if method == "Watch":
+            return next(self.watch(channel))
+        return channel.unary_unary(f"/{HEALTH_SERVICE}/Check")(b"", timeout=HANG_S)
+
+    def watch(self, channel: grpc.Channel) -> Any:
+        return channel.unary_stream(f"/{HEALTH_SERVICE}/Watch")(b"", timeout=HANG_S)
 
     def describe(self, name: str | None) -> int:
         return self.call(self.channel(name))

@@ -112,7 +112,7 @@ class FieldValue(_message.Message):
     def __init__(self, name: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., age_ns: _Optional[int] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ["control_period_ns", "decision_period_ns", "fields", "joint_names", "link_session", "manifest_sha256", "obs_transform_sha256", "obs_transform_version", "protocol_version", "robot", "runtime_versions", "state_schema_fingerprint", "task_name"]
+    __slots__ = ["control_period_ns", "decision_period_ns", "fields", "joint_names", "link_session", "manifest_sha256", "obs_transform_sha256", "obs_transform_version", "protocol_version", "robot", "runtime_versions", "task_name"]
     class RuntimeVersionsEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -131,7 +131,6 @@ class Hello(_message.Message):
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     ROBOT_FIELD_NUMBER: _ClassVar[int]
     RUNTIME_VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    STATE_SCHEMA_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     TASK_NAME_FIELD_NUMBER: _ClassVar[int]
     control_period_ns: int
     decision_period_ns: int
@@ -144,9 +143,8 @@ class Hello(_message.Message):
     protocol_version: int
     robot: str
     runtime_versions: _containers.ScalarMap[str, str]
-    state_schema_fingerprint: int
     task_name: str
-    def __init__(self, protocol_version: _Optional[int] = ..., link_session: _Optional[int] = ..., robot: _Optional[str] = ..., joint_names: _Optional[_Iterable[str]] = ..., state_schema_fingerprint: _Optional[int] = ..., fields: _Optional[_Iterable[_Union[Field, _Mapping]]] = ..., obs_transform_version: _Optional[int] = ..., obs_transform_sha256: _Optional[bytes] = ..., manifest_sha256: _Optional[bytes] = ..., control_period_ns: _Optional[int] = ..., decision_period_ns: _Optional[int] = ..., task_name: _Optional[str] = ..., runtime_versions: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    def __init__(self, protocol_version: _Optional[int] = ..., link_session: _Optional[int] = ..., robot: _Optional[str] = ..., joint_names: _Optional[_Iterable[str]] = ..., fields: _Optional[_Iterable[_Union[Field, _Mapping]]] = ..., obs_transform_version: _Optional[int] = ..., obs_transform_sha256: _Optional[bytes] = ..., manifest_sha256: _Optional[bytes] = ..., control_period_ns: _Optional[int] = ..., decision_period_ns: _Optional[int] = ..., task_name: _Optional[str] = ..., runtime_versions: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class HostMessage(_message.Message):
     __slots__ = ["chunk", "pong", "refusal", "status", "welcome"]
@@ -265,8 +263,8 @@ class PolicyFacts(_message.Message):
     name: str
     obs_transform_sha256: bytes
     obs_transform_version: int
-    required_fields: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., action_schema: _Optional[_Union[ActionSchema, _Mapping]] = ..., action_schema_fingerprint: _Optional[int] = ..., horizon: _Optional[int] = ..., dt_ns: _Optional[int] = ..., required_fields: _Optional[_Iterable[str]] = ..., obs_transform_version: _Optional[int] = ..., obs_transform_sha256: _Optional[bytes] = ..., accepts_jpeg: bool = ..., manifest_sha256: _Optional[bytes] = ..., latency_ns_p99: _Optional[int] = ...) -> None: ...
+    required_fields: _containers.RepeatedCompositeFieldContainer[Field]
+    def __init__(self, name: _Optional[str] = ..., action_schema: _Optional[_Union[ActionSchema, _Mapping]] = ..., action_schema_fingerprint: _Optional[int] = ..., horizon: _Optional[int] = ..., dt_ns: _Optional[int] = ..., required_fields: _Optional[_Iterable[_Union[Field, _Mapping]]] = ..., obs_transform_version: _Optional[int] = ..., obs_transform_sha256: _Optional[bytes] = ..., accepts_jpeg: bool = ..., manifest_sha256: _Optional[bytes] = ..., latency_ns_p99: _Optional[int] = ...) -> None: ...
 
 class Pong(_message.Message):
     __slots__ = ["edge_sent_ns", "host_received_ns", "host_sent_ns", "ping_id", "state"]
