@@ -21,5 +21,6 @@ export const fixturePolicies = {
   diesAtStart: path(new URL("./fixtures/policy-dies-at-start.ts", import.meta.url)),
   posts: path(new URL("./fixtures/policy-posts.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
+  slowAtFirst: path(new URL("./fixtures/policy-slow-at-first.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;
