@@ -20,7 +20,18 @@ import {
   timed,
   told,
 } from "./link-course.ts";
-import { GO_AWAY, lasting, lies, passing, SILENCE, StandIn, twice, World } from "./link-deaths.ts";
+import {
+  drained,
+  GO_AWAY,
+  goingsAway,
+  lasting,
+  lies,
+  passing,
+  SILENCE,
+  StandIn,
+  twice,
+  World,
+} from "./link-deaths.ts";
 import type { Death } from "./link-deaths.ts";
 import { HostProcess, killHosts, LinkRig, staleMotion, WINDOW_NS } from "./link-rig.ts";
 
@@ -132,7 +143,7 @@ const startHosts = (death: Death): Promise<HostProcess[]> =>
 async function tried(death: Death, course: Course): Promise<Times> {
   const shared = death.isShared ? await startHosts(death) : undefined;
   const one = async (): Promise<Times> => {
-    const world = await World.open(shared ?? (await startHosts(death)));
+    const world = await World.open(shared ?? (await startHosts(death)), death);
     try {
       return await course(world, death);
     } finally {
@@ -173,9 +184,29 @@ test.each(lasting)(
   TEST_MS_MAX,
 );
 
-test.each(passing)(
+test.each([...passing, ...goingsAway])(
   "$name: known, and made anew at once",
   (death) => judged(death, diesAndIsBack),
+  TEST_MS_MAX,
+);
+
+/** Said twice of one stream, which goes on as it was. */
+async function servesOn(world: World, death: Death): Promise<Times> {
+  const { rig } = world;
+  await running(rig);
+  for (const act of [death.begin, death.end]) {
+    await act(world);
+    const accepted = rig.acceptedCount;
+    await rig.until(() => rig.acceptedCount > accepted + 10, 8_000);
+    expect(rig.acceptedCount).toBeGreaterThan(accepted + 10);
+  }
+  expect([rig.policy.statusText, world.line!.connectionCount]).toEqual(["connected", 1]);
+  return { knownMs: 0, freshMs: 0 };
+}
+
+test(
+  "a host that says GOAWAY and serves on: its stream goes on as it was",
+  () => tried(drained, servesOn),
   TEST_MS_MAX,
 );
 
