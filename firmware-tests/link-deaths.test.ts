@@ -22,6 +22,7 @@ import {
 } from "./link-course.ts";
 import {
   drained,
+  frozen,
   GO_AWAY,
   goingsAway,
   lasting,
@@ -34,6 +35,7 @@ import {
 } from "./link-deaths.ts";
 import type { Death } from "./link-deaths.ts";
 import { HostProcess, killHosts, LinkRig, staleMotion, WINDOW_NS } from "./link-rig.ts";
+import { runToEnd, Scratch } from "./process.ts";
 
 afterEach(killHosts);
 
@@ -215,6 +217,39 @@ test.each(lies)(
   (death) => judged(death, isLiedTo),
   TEST_MS_MAX,
 );
+
+/** Nobody is told when it begins: only how soon the robot is back is timed. */
+async function isPlayedDead(world: World, death: Death): Promise<void> {
+  const { rig } = world;
+  await running(rig);
+  expect(await told(rig, death.says)).not.toBeNaN();
+  expect(await fresh(rig)).not.toBeNaN();
+  await goesOn(rig);
+}
+
+test(
+  "a host that plays dead: known, held, and followed again",
+  async () => {
+    const world = await World.open(await startHosts(frozen), frozen);
+    try {
+      await isPlayedDead(world, frozen);
+    } finally {
+      world.close();
+    }
+  },
+  TEST_MS_MAX,
+);
+
+test("however `holdfast host --help` says that it can misbehave, a row does", async () => {
+  using scratch = new Scratch();
+  const { stdout } = await runToEnd(["host", "--help"], { scratch });
+  const [, kinds = ""] = /--lie <KIND> +answer wrongly: ([a-z,\s]+)\n/.exec(stdout) ?? [];
+  const [, flags = ""] = /(--latency <D>[\s\S]*?)--lie/.exec(stdout) ?? [];
+  const asked = [...kinds.split(/,\s+/), ...(flags.match(/--[a-z]+(?= <)/g) ?? [])];
+  expect(asked.length).toBeGreaterThan(10);
+  const tried = new Set([...lies, twice, frozen].flatMap(({ hosts }) => hosts.flat()));
+  expect(asked.filter((each) => !tried.has(each.trim()))).toEqual([]);
+});
 
 /** What its robot told a host, by what became of a chunk. */
 async function receiptCount(host: HostProcess, word: string): Promise<number> {

@@ -272,6 +272,9 @@ export const lies: readonly Death[] = [
   lying("answers another session", ["--lie", "session"], LATE),
   lying("answers out of order", ["--lie", "order"], LATE),
   lying("answers late, by 500 ms", ["--latency", "500ms"], LATE),
+  // Of its first answers none is drawn to be quick.
+  lying("answers late, by up to 1000 s", ["--jitter", "1000s"], LATE),
+  lying("loses its answers", ["--drop", "1"], LATE),
   lying("answers of another schema", ["--lie", "schema"], /refused: wrong_schema/),
   lying("answers too long", ["--lie", "long"], /refused: wrong_horizon/),
   lying("answers too wide", ["--lie", "wide"], /refused: wrong_width/),
@@ -286,4 +289,14 @@ export const twice: Death = {
   ...lying("answers twice", ["--lie", "twice"], /connected/),
   isShared: false,
   countsOnFirst: true,
+};
+
+/** Plays dead in the middle of a run, in a process that lives. */
+export const frozen: Death = {
+  name: "plays dead from 6 s on, for 1.5 s",
+  hosts: [[...HONEST, "--freeze", "6s+1500ms"]],
+  isShared: false,
+  begin: () => undefined,
+  says: [SILENT, /connected/],
+  end: () => undefined,
 };
