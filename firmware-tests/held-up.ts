@@ -14,6 +14,8 @@ export type Steady = {
   readonly answerNsMax: number;
   /** Longest from one answer to the next question. */
   readonly pauseNsMax: number;
+  /** An answer that takes longer is the machine's doing too: not where the host is on trial. */
+  readonly forgivesAnswers: boolean;
 };
 
 /** Ticks that the machine did not hold up still come and go by so much. */
@@ -27,10 +29,11 @@ const isGap = (record: Float64Array): boolean =>
 
 /** Times of ticks without a decision that no hold-up explains, ns. */
 export function unexplainedGaps(records: readonly Float64Array[], steady: Steady): number[] {
-  const { windowNs, answerNsMax, pauseNsMax } = steady;
+  const { windowNs, answerNsMax, pauseNsMax, forgivesAnswers } = steady;
   // A decision still applies for so long when the one after the next question has to be there.
   const spareNs = windowNs - 2 * answerNsMax - pauseNsMax - SLACK_NS;
-  const heldUp = [...lateTicks(records, steady), ...lateAnswers(records, steady)];
+  const heldUp = lateTicks(records, steady);
+  if (forgivesAnswers) heldUp.push(...lateAnswers(records, steady));
   heldUp.sort(([from], [other]) => from - other);
   return records
     .filter(isGap)
