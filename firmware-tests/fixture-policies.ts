@@ -22,5 +22,6 @@ export const fixturePolicies = {
   posts: path(new URL("./fixtures/policy-posts.ts", import.meta.url)),
   wallClock: path(new URL("./fixtures/policy-wall-clock.ts", import.meta.url)),
   noAct: path(new URL("./fixtures/policy-no-act.ts", import.meta.url)),
+  slowAtFirst: path(new URL("./fixtures/policy-slow-at-first.ts", import.meta.url)),
   otherJoints: path(new URL("./fixtures/policy-other-joints.ts", import.meta.url)),
 } as const;

@@ -20,9 +20,22 @@ import {
   timed,
   told,
 } from "./link-course.ts";
-import { GO_AWAY, lasting, lies, passing, SILENCE, StandIn, twice, World } from "./link-deaths.ts";
+import {
+  drained,
+  frozen,
+  GO_AWAY,
+  goingsAway,
+  lasting,
+  lies,
+  passing,
+  SILENCE,
+  StandIn,
+  twice,
+  World,
+} from "./link-deaths.ts";
 import type { Death } from "./link-deaths.ts";
 import { HostProcess, killHosts, LinkRig, staleMotion, WINDOW_NS } from "./link-rig.ts";
+import { runToEnd, Scratch } from "./process.ts";
 
 afterEach(killHosts);
 
@@ -132,7 +145,7 @@ const startHosts = (death: Death): Promise<HostProcess[]> =>
 async function tried(death: Death, course: Course): Promise<Times> {
   const shared = death.isShared ? await startHosts(death) : undefined;
   const one = async (): Promise<Times> => {
-    const world = await World.open(shared ?? (await startHosts(death)));
+    const world = await World.open(shared ?? (await startHosts(death)), death);
     try {
       return await course(world, death);
     } finally {
@@ -173,9 +186,29 @@ test.each(lasting)(
   TEST_MS_MAX,
 );
 
-test.each(passing)(
+test.each([...passing, ...goingsAway])(
   "$name: known, and made anew at once",
   (death) => judged(death, diesAndIsBack),
+  TEST_MS_MAX,
+);
+
+/** Said twice of one stream, which goes on as it was. */
+async function servesOn(world: World, death: Death): Promise<Times> {
+  const { rig } = world;
+  await running(rig);
+  for (const act of [death.begin, death.end]) {
+    await act(world);
+    const accepted = rig.acceptedCount;
+    await rig.until(() => rig.acceptedCount > accepted + 10, 8_000);
+    expect(rig.acceptedCount).toBeGreaterThan(accepted + 10);
+  }
+  expect([rig.policy.statusText, world.line!.connectionCount]).toEqual(["connected", 1]);
+  return { knownMs: 0, freshMs: 0 };
+}
+
+test(
+  "a host that says GOAWAY and serves on: its stream goes on as it was",
+  () => tried(drained, servesOn),
   TEST_MS_MAX,
 );
 
@@ -184,6 +217,39 @@ test.each(lies)(
   (death) => judged(death, isLiedTo),
   TEST_MS_MAX,
 );
+
+/** Nobody is told when it begins: only how soon the robot is back is timed. */
+async function isPlayedDead(world: World, death: Death): Promise<void> {
+  const { rig } = world;
+  await running(rig);
+  expect(await told(rig, death.says)).not.toBeNaN();
+  expect(await fresh(rig)).not.toBeNaN();
+  await goesOn(rig);
+}
+
+test(
+  "a host that plays dead: known, held, and followed again",
+  async () => {
+    const world = await World.open(await startHosts(frozen), frozen);
+    try {
+      await isPlayedDead(world, frozen);
+    } finally {
+      world.close();
+    }
+  },
+  TEST_MS_MAX,
+);
+
+test("however `holdfast host --help` says that it can misbehave, a row does", async () => {
+  using scratch = new Scratch();
+  const { stdout } = await runToEnd(["host", "--help"], { scratch });
+  const [, kinds = ""] = /--lie <KIND> +answer wrongly: ([a-z,\s]+)\n/.exec(stdout) ?? [];
+  const [, flags = ""] = /(--latency <D>[\s\S]*?)--lie/.exec(stdout) ?? [];
+  const asked = [...kinds.split(/,\s+/), ...(flags.match(/--[a-z]+(?= <)/g) ?? [])];
+  expect(asked.length).toBeGreaterThan(10);
+  const tried = new Set([...lies, twice, frozen].flatMap(({ hosts }) => hosts.flat()));
+  expect(asked.filter((each) => !tried.has(each.trim()))).toEqual([]);
+});
 
 /** What its robot told a host, by what became of a chunk. */
 async function receiptCount(host: HostProcess, word: string): Promise<number> {

@@ -6,6 +6,8 @@ import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { FAIR } from "../runtime/link/grpc-fault-proxy.ts";
 import type { LineWeather } from "../runtime/link/grpc-fault-proxy.ts";
+import { ALL_STREAMS, GoAwayLine } from "./go-away-line.ts";
+import type { GoAway } from "./go-away-line.ts";
 import { HostProcess, LinkRig } from "./link-rig.ts";
 
 /** What a host is started with. */
@@ -20,15 +22,20 @@ const STANDS_OTHERWISE = served(new URL("./fixtures/policy-stands-otherwise.ts",
 export class World {
   readonly rig: LinkRig;
   readonly hosts: HostProcess[];
+  /** Between the robot and its host, where that is to go away. */
+  readonly line: GoAwayLine | undefined;
   standIn: StandIn | undefined;
 
-  private constructor(rig: LinkRig, hosts: HostProcess[]) {
+  private constructor(rig: LinkRig, hosts: HostProcess[], line: GoAwayLine | undefined) {
     this.rig = rig;
     this.hosts = hosts;
+    this.line = line;
   }
 
-  static async open(hosts: readonly HostProcess[]): Promise<World> {
-    return new World(await LinkRig.open(hosts[0]!.port), [...hosts]);
+  static async open(hosts: readonly HostProcess[], death: Death): Promise<World> {
+    const { port } = hosts[0]!;
+    const line = death.goesAway === true ? await GoAwayLine.open(port) : undefined;
+    return new World(await LinkRig.open(line?.port ?? port), [...hosts], line);
   }
 
   get host(): HostProcess {
@@ -37,6 +44,7 @@ export class World {
 
   close(): void {
     this.rig.close();
+    this.line?.close();
     this.standIn?.close();
   }
 }
@@ -50,6 +58,8 @@ export type Death = {
   readonly isShared: boolean;
   /** The first host serves what it counts, on a port of its own. */
   readonly countsOnFirst?: boolean;
+  /** The first host is behind a line that can say GOAWAY for it. */
+  readonly goesAway?: boolean;
   readonly begin: Act;
   /** What the robot's side says of it, in this order; the first is how the death is known. */
   readonly says: readonly RegExp[];
@@ -239,6 +249,30 @@ export const passing: readonly Death[] = [
   },
 ];
 
+const goingAway = (how: string, goAway: GoAway, ...says: readonly RegExp[]): Death => {
+  const say: Act = ({ line }) => line!.say(goAway);
+  const name = `host says GOAWAY while it serves, ${how}`;
+  return { name, hosts: [HONEST], isShared: true, goesAway: true, begin: say, says, end: say };
+};
+
+/** A live stream ends with these, and a whole new session is made. */
+export const goingsAway: readonly Death[] = [
+  goingAway(
+    "and forgets the stream",
+    { lastStreamId: 0, code: 0 },
+    /UNAVAILABLE: Stream refused by server/,
+  ),
+  // What gRPC's own servers say to those who ping too often.
+  goingAway("as it has enough", { lastStreamId: ALL_STREAMS, code: 11 }, /RESOURCE_EXHAUSTED/),
+];
+
+/** It will take no new stream, and serves the one it has: nothing is lost. */
+export const drained: Death = goingAway(
+  "and serves on",
+  { lastStreamId: ALL_STREAMS, code: 0 },
+  /connected/,
+);
+
 const lying = (name: string, lie: readonly string[], ...says: readonly RegExp[]): Death => {
   const hosts = [[...HONEST, ...lie], HONEST];
   return { name, hosts, isShared: true, begin: swapped, says, end: swapped };
@@ -250,6 +284,9 @@ export const lies: readonly Death[] = [
   lying("answers another session", ["--lie", "session"], LATE),
   lying("answers out of order", ["--lie", "order"], LATE),
   lying("answers late, by 500 ms", ["--latency", "500ms"], LATE),
+  // Of its first answers none is drawn to be quick.
+  lying("answers late, by up to 1000 s", ["--jitter", "1000s"], LATE),
+  lying("loses its answers", ["--drop", "1"], LATE),
   lying("answers of another schema", ["--lie", "schema"], /refused: wrong_schema/),
   lying("answers too long", ["--lie", "long"], /refused: wrong_horizon/),
   lying("answers too wide", ["--lie", "wide"], /refused: wrong_width/),
@@ -264,4 +301,14 @@ export const twice: Death = {
   ...lying("answers twice", ["--lie", "twice"], /connected/),
   isShared: false,
   countsOnFirst: true,
+};
+
+/** Plays dead in the middle of a run, in a process that lives. */
+export const frozen: Death = {
+  name: "plays dead from 6 s on, for 1.5 s",
+  hosts: [[...HONEST, "--freeze", "6s+1500ms"]],
+  isShared: false,
+  begin: () => undefined,
+  says: [SILENT, /connected/],
+  end: () => undefined,
 };
