@@ -10,7 +10,7 @@ import { StateLayout } from "../../runtime/contracts/state.ts";
 import { tickSlotCount } from "../../runtime/contracts/tick-record.ts";
 import { duration, instant, milliseconds } from "../../runtime/contracts/units.ts";
 import type { Duration, Instant } from "../../runtime/contracts/units.ts";
-import type { EstopPort } from "../../runtime/contracts/tick-signature.ts";
+import type { HardwareSafety } from "../../runtime/contracts/tick-signature.ts";
 import { AliveMonitor } from "../../runtime/core/alive.ts";
 import type { Clock } from "../../runtime/core/clock.ts";
 import { ControlCore } from "../../runtime/core/core.ts";
@@ -66,7 +66,7 @@ export type CellOptions = {
   /** How long it lasts; Infinity: it never ends. */
   readonly lengthNs: number;
   readonly change?: (robot: RobotProfile) => RobotProfile;
-  readonly estop?: EstopPort & AliveFaults;
+  readonly estop?: HardwareSafety & AliveFaults;
 };
 
 /** What left the core in one tick. */

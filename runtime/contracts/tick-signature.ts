@@ -47,8 +47,12 @@ export class TickSignature {
   }
 }
 
-/** The e-stop line as a tick sees it: a question comes in, and a completed tick answers. */
-export interface EstopPort {
+/**
+ * The authority beside the software, as a tick sees it: the e-stop's question comes in, a completed
+ * tick answers, and a robot that doesn't obey asks to be cut. Whatever this program does, it also
+ * cuts by itself when answers stay out.
+ */
+export interface HardwareSafety {
   /** Begins the signature of a tick with the newest question. May be called in the tick. */
   beginInto(signature: TickSignature, tick: number): void;
   /**
@@ -59,7 +63,7 @@ export interface EstopPort {
 }
 
 /** A run without an e-stop: nothing is asked and nothing answered. */
-export const NO_ESTOP: EstopPort = {
+export const NO_ESTOP: HardwareSafety = {
   beginInto: (signature: TickSignature, tick: number): void => signature.begin(0, tick, 0),
   answer: (): void => undefined,
 };

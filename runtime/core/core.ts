@@ -24,7 +24,7 @@ import type { StateLayout } from "../contracts/state.ts";
 import { TickSlot, TickView, tickSlotCount } from "../contracts/tick-record.ts";
 import type { TickSink } from "../contracts/tick-record.ts";
 import { NO_ESTOP, TickSignature } from "../contracts/tick-signature.ts";
-import type { EstopPort } from "../contracts/tick-signature.ts";
+import type { HardwareSafety } from "../contracts/tick-signature.ts";
 import type { Instant } from "../contracts/units.ts";
 import { ActionBuffer } from "./action-buffer.ts";
 import { StateEstimator } from "./estimator.ts";
@@ -55,7 +55,7 @@ export type CoreParts = {
   readonly ticks: TickSink;
   readonly evidence: EvidenceSink;
   /** Absent in a run without an e-stop. */
-  readonly estop?: EstopPort;
+  readonly estop?: HardwareSafety;
   /** Absent where the machine cannot matter: in lockstep. */
   readonly machine?: MachinePort;
   /** Late ticks and missed beats are faults on hardware, counts in simulation. */
@@ -85,7 +85,7 @@ export class ControlCore {
   epoch = 0;
   /** Ticks in which motion was allowed and no decision was there. */
   coverageGapTicks = 0;
-  readonly #estop: EstopPort;
+  readonly #estop: HardwareSafety;
   readonly #signature = new TickSignature();
   readonly #cues: CuePort;
   readonly #alive: AliveFaults;

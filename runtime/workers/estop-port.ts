@@ -4,13 +4,13 @@
 import { ESTOP_BEAT_SLOT_COUNT, EstopAskSlot, EstopBeatSlot } from "../contracts/estop-line.ts";
 import { assert } from "../contracts/assert.ts";
 import type { Mode } from "../contracts/mode.ts";
-import type { EstopPort, TickSignature } from "../contracts/tick-signature.ts";
+import type { HardwareSafety, TickSignature } from "../contracts/tick-signature.ts";
 import type { AliveFaults } from "../core/core.ts";
 import type { Arena } from "../shm/arena.ts";
 import { LatestReader, LatestWriter } from "../shm/latest-cell.ts";
 import { Fault } from "../../safety/faults.ts";
 
-export class CellEstopPort implements EstopPort, AliveFaults {
+export class CellEstopPort implements HardwareSafety, AliveFaults {
   readonly #asks: LatestReader;
   readonly #beats: LatestWriter;
   readonly #others: AliveFaults;
