@@ -16,7 +16,7 @@ import { controlTick } from "../core/tick.ts";
 import { commandFingerprint } from "../policy/adapter.ts";
 import { IdlePolicyPort } from "../policy/idle-port.ts";
 
-/** Measured: 50,000 ticks take 15–18 ms, and p99 of later ticks falls from 45 to 13–23 µs. */
+/** Measured: they take 0.3 to 0.4 s; a tick takes 27 µs at first, and 5 after ten thousand. */
 const WARM_UP_TICKS = 50_000;
 
 /**
