@@ -80,7 +80,7 @@ test("samples count for where the robot is in every tick that sees, and in no ot
 });
 
 test.each(["hold", "zero_torque"] as const)(
-  "what a wheel was told before %s is on its way no more: pushed to its wall, it turns back at once",
+  "what a wheel was told before %s is on its way no more: pushed to a wall, it turns back at once",
   (stop) => {
     const one = new GateBench([testJoint({ command: "velocity" })], actions(stop)).measure(0);
     let rad = 0;
