@@ -3,12 +3,11 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { isLong } from "./figures.ts";
 import { FIRMWARE_OUT, hasClang, hasHostCompiler, makeFirmware } from "./firmware-build.ts";
 
 /** Needs gcc, make and libc6-dev. */
 const coreTest = test.skipIf(!hasHostCompiler);
-
-const IS_LONG = process.env["HOLDFAST_LONG"] === "1";
 
 /** Runs the core under sanitizers; returns the last line that it prints. */
 function fuzz(argv: readonly string[]): string {
@@ -17,7 +16,7 @@ function fuzz(argv: readonly string[]): string {
   return (run.stdout.toString() + run.stderr.toString()).trim().split("\n").at(-1)!;
 }
 
-const scripts = IS_LONG ? 10_000 : 300;
+const scripts = isLong ? 10_000 : 300;
 coreTest.each(["host_fuzz", "host_fuzz_keyed"])(
   "%s: random scripts break no rule and no memory, and most of them arm the core on their way",
   (program) => {
@@ -29,7 +28,7 @@ coreTest.each(["host_fuzz", "host_fuzz_keyed"])(
   600_000,
 );
 
-const fuzzSeconds = IS_LONG ? 600 : 20;
+const fuzzSeconds = isLong ? 600 : 20;
 test.skipIf(!hasClang)(
   "clang's fuzzer finds nothing in its time",
   () => {

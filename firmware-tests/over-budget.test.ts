@@ -7,13 +7,12 @@ import { expect, test } from "bun:test";
 import { CommandKind } from "../runtime/contracts/command.ts";
 import { OperatorCue } from "../runtime/contracts/mode.ts";
 import { TickSlot } from "../runtime/contracts/tick-record.ts";
-import { Chain } from "../runtime/kinematics/chain.ts";
-import { loadRobot } from "../runtime/profile/load.ts";
 import { Fault } from "../safety/faults.ts";
 import { BusyRun, quiet } from "./busy-machine.ts";
 import type { Script } from "./busy-machine.ts";
-import { LossCell, PERIOD_NS, TROUBLE_NS } from "./scenarios/loss-cell.ts";
+import { LossCell, TROUBLE_NS } from "./scenarios/loss-cell.ts";
 import type { CellOptions } from "./scenarios/loss-cell.ts";
+import { fastestToolMPerS } from "./scenarios/tool-speed.ts";
 
 const S = 1e9;
 const LONG_NS = 2_500_001;
@@ -61,7 +60,6 @@ test("the recorded inputs give the same ticks again, the slowed ones too", () =>
   expect(run.replay()).toEqual(run.records as Float64Array[]);
 });
 
-/** The fastest that the tool was sent along after that moment, m/s. */
 function fastestMPerS(provoke: CellOptions["provoke"], fromNs: number): number {
   const cell = new LossCell({
     phaseIndex: 0,
@@ -69,20 +67,9 @@ function fastestMPerS(provoke: CellOptions["provoke"], fromNs: number): number {
     ...(provoke !== undefined && { provoke }),
   });
   cell.runUntil(TROUBLE_NS + 3 * S);
-  const chain = new Chain(loadRobot("so101"));
-  const pose = new Float64Array(7);
-  let last: readonly number[] | undefined;
-  let most = 0;
-  for (const { command, nowNs } of cell.sent) {
-    if (nowNs < fromNs) continue;
-    expect(command.kind).toBe(CommandKind.Motion);
-    chain.forwardInto(pose, command.values);
-    const placeM = [...pose.subarray(0, 3)];
-    const way = Math.sqrt(placeM.reduce((sum, m, axis) => sum + (m - (last?.[axis] ?? m)) ** 2, 0));
-    most = Math.max(most, way / (PERIOD_NS / S));
-    last = placeM;
-  }
-  return most;
+  const kinds = cell.sent.filter(({ nowNs }) => nowNs >= fromNs).map(({ command }) => command.kind);
+  expect(new Set(kinds)).toEqual(new Set([CommandKind.Motion]));
+  return fastestToolMPerS(cell, fromNs);
 }
 
 test("the tool goes at reduced speed once it is known, and faster without it", () => {

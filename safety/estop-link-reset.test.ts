@@ -1,10 +1,12 @@
 // The reset that a person presses at the host: it goes to a board that says that it is a bench
-// build and waits for one, as an edge that ends, and to no other board and at no other time.
+// build, waits for one and is trusted, as an edge that ends, and to no other board and at no other
+// time.
 
 import { expect, test } from "bun:test";
 import { EstopBuild, EstopFlag, EstopMode, EstopOutput } from "../runtime/contracts/estop-codes.ts";
 import { EstopBeatSlot } from "../runtime/contracts/estop-line.ts";
 import { Line } from "./estop-link-bench.ts";
+import { EstopProblem, estopProblemNames } from "./estop-link.ts";
 
 const { Armed, Cutting, Disarmed, Proof, Stopping, Tripped, WaitReset } = EstopMode;
 const SHIPPED = EstopBuild.ChainFitted;
@@ -77,3 +79,51 @@ test.each([Armed, Cutting, Disarmed, Proof, Stopping, Tripped])(
     expect(resets(line, 30)).not.toContain(true);
   },
 );
+
+const proofFailed = (line: Line): void => {
+  line.hear({ mode: Proof });
+};
+const stopIsShort = (line: Line): void => {
+  line.hear({ mode: Tripped, stopMs: 299 });
+};
+test.each([
+  ["proof_echo", proofFailed],
+  ["stop_too_short", stopIsShort],
+] as const)(
+  "a bench build with %s waits in vain: nothing here closes outputs that aren't trusted",
+  (problem, spoil) => {
+    const line = new Line();
+    spoil(line);
+    line.hear({ build: BENCH, mode: WaitReset });
+    expect(estopProblemNames[line.link.problem]).toBe(problem);
+    line.link.pressReset();
+    expect(resets(line, 30)).not.toContain(true);
+  },
+);
+
+test("a press that wasn't passed on isn't kept until a person trusts the board again", () => {
+  const line = new Line();
+  proofFailed(line);
+  line.hear({ build: BENCH, mode: WaitReset });
+  line.link.pressReset();
+  line.link.proveAgain();
+  expect(line.link.problem).toBe(EstopProblem.None);
+  expect(resets(line, 3)).toEqual([false, false, false]);
+});
+
+test("a held press ends with the trust, and by another one at a board of another build", () => {
+  const pressed = (): Line => {
+    const line = new Line();
+    line.hear({ build: BENCH, mode: WaitReset });
+    line.link.pressReset();
+    expect(resets(line, 2)).toEqual([true, true]);
+    return line;
+  };
+  const short = pressed();
+  short.hear({ stopMs: 299 });
+  expect(resets(short, 20)).not.toContain(true);
+  const shipped = pressed();
+  shipped.hear({ build: SHIPPED });
+  shipped.link.pressReset();
+  expect(resets(shipped, 20)).not.toContain(true);
+});

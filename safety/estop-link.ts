@@ -3,9 +3,9 @@
 // answer: it only sends on what a completed tick earned, and in the proof test it spoils some.
 //
 // It asks for the proof test whenever the outputs are open. A reset is a person's: it is passed on
-// only from one who presses it here, to a board that calls itself a bench build. What the chip
-// echoes in a proof test must be what was sent; after three that failed the link stays open for
-// good. It reads no clock and allocates nothing after the constructor.
+// only from one who presses it here, to a trusted board that calls itself a bench build. What the
+// chip echoes in a proof test must be what was sent; after three that failed the link stays open
+// for good. It reads no clock and allocates nothing after the constructor.
 
 import { assert } from "../runtime/contracts/assert.ts";
 import { EstopBuild, EstopCause, EstopFlag, EstopMode } from "../runtime/contracts/estop-codes.ts";
@@ -198,11 +198,13 @@ export class EstopLink {
     this.#leaving = true;
   }
 
-  /** A person presses the reset here. Only a bench build that waits for one is told. */
+  /** A person presses the reset here. Only a trusted bench build that waits for one is told. */
   pressReset(): void {
     const { build, mode } = this.status;
-    const takesIt = (build & EstopBuild.ResetFromLink) !== 0 && mode === EstopMode.WaitReset;
-    if (takesIt && this.#resetAnswers === 0) this.#resetAnswers = RESET_ANSWERS_MAX;
+    const isWaiting = mode === EstopMode.WaitReset && this.problem === EstopProblem.None;
+    const takesIt = (build & EstopBuild.ResetFromLink) !== 0 && isWaiting;
+    if (!takesIt) this.#resetAnswers = 0;
+    else if (this.#resetAnswers === 0) this.#resetAnswers = RESET_ANSWERS_MAX;
     assert(takesIt || this.#resetAnswers === 0, "no other board is asked for a reset");
     assert(this.#resetAnswers <= RESET_ANSWERS_MAX, "a pressed reset is let go of");
   }
@@ -301,7 +303,7 @@ export class EstopLink {
       (isOpen && isWell ? EstopFlag.Proof : 0) |
       (this.#leaving ? EstopFlag.Goodbye : 0) |
       (this.#stopAsked ? EstopFlag.Stop : 0) |
-      (this.#resetAnswers > 0 ? EstopFlag.Reset : 0)
+      (this.#resetAnswers > 0 && this.problem === EstopProblem.None ? EstopFlag.Reset : 0)
     );
   }
 

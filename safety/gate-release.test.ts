@@ -1,5 +1,6 @@
 // Tests of the gate around letting go: the command follows a robot that has, a decision or a start
-// takes hold again, a safe action moves at reduced tool speed, and which samples count meanwhile.
+// takes hold again, a safe action moves at reduced tool speed, which samples count meanwhile, and
+// what a wheel was told before.
 
 import { expect, test } from "bun:test";
 import { CommandKind } from "../runtime/contracts/command.ts";
@@ -77,3 +78,22 @@ test("samples count for where the robot is in every tick that sees, and in no ot
   const blind = [Reason.StaleState, Reason.StampInFuture, Reason.LowQuality];
   expect(blind.map(seededBy)).toEqual([false, false, false]);
 });
+
+test.each(["hold", "zero_torque"] as const)(
+  "what a wheel was told before %s is on its way no more: pushed to a wall, it turns back at once",
+  (stop) => {
+    const one = new GateBench([testJoint({ command: "velocity" })], actions(stop)).measure(0);
+    let rad = 0;
+    const obey = (velocityRadPerS: number): void => {
+      rad += velocityRadPerS * 0.005;
+      one.measure(rad);
+    };
+    for (let tick = 0; tick < 40; tick += 1) obey(one.move(3)[0]!);
+    // It stops in 23 ticks, and 12 more are the 60 ms of its lead.
+    for (let tick = 0; tick < 60; tick += 1) obey(stopped(one));
+    one.measure(1.99).gate.rearm(one.state);
+    const first = one.move(-1)[0]!;
+    expect([one.kind, one.gate.watch(one.state, Reason.Ok)]).toEqual([CommandKind.Motion, 0]);
+    expect(first).toBeLessThan(0);
+  },
+);

@@ -115,7 +115,10 @@ export class SafeAction {
   /** One tick. Returns the kind of the command that the limiter then holds. */
   step(limiter: MotionLimiter, state: StateView, mode: Mode, sees: boolean): CommandKind {
     this.#parks = false;
-    if (this.#released) return CommandKind.ZeroTorque;
+    if (this.#released) {
+      limiter.brake();
+      return CommandKind.ZeroTorque;
+    }
     const { parking } = this;
     if (mode !== Mode.SafeStop && mode !== Mode.FaultLatched) parking.end();
     const kind = parking.isOn ? CommandKind.Park : this.#kinds[mode]!;
@@ -134,6 +137,8 @@ export class SafeAction {
     if (kind === CommandKind.Sit) return this.#sit(limiter, state, sees);
     if (kind === CommandKind.Land) return this.#land(limiter, state, sees);
     if (kind === CommandKind.ReturnHome) return this.#goHome(limiter, state, sees);
+    // At rest too: what a velocity joint was told before is on its way for some ticks only.
+    limiter.brake();
     if (kind === CommandKind.ZeroTorque) this.#released = true;
     return kind as CommandKind;
   }

@@ -5,12 +5,12 @@
 import { expect, test } from "bun:test";
 import { faultNames } from "../../safety/faults.ts";
 import { noteFigure } from "../figures.ts";
-import { Chain } from "../../runtime/kinematics/chain.ts";
-import { LossCell, PERIOD_NS, PHASE_COUNT, TROUBLE_NS } from "./loss-cell.ts";
+import { LossCell, PHASE_COUNT, TROUBLE_NS } from "./loss-cell.ts";
 import { attempts, goesOnByItself, measure, modeAfterEarlyReset } from "./loss-run.ts";
 import type { Measured } from "./loss-run.ts";
 import { losses } from "./losses.ts";
 import type { Loss, Rearm } from "./loss.ts";
+import { fastestToolMPerS } from "./tool-speed.ts";
 
 /** For who may re-arm, one phase is enough: nothing of it lies between two ticks. */
 const ANY_PHASE = 11;
@@ -90,18 +90,8 @@ function toolMPerS(lengthNs: number): number {
   const { provoke } = losses.find(({ id }) => id === "policy-slow")!;
   const cell = new LossCell({ provoke, phaseIndex: ANY_PHASE, lengthNs });
   cell.runUntil(TROUBLE_NS + 500e6);
-  const chain = new Chain(cell.robot);
-  const pose = new Float64Array(7);
   // It is slowed as a motion is, not at once.
-  const commands = cell.sent.filter(({ nowNs }) => nowNs >= TROUBLE_NS + 100e6);
-  const places = commands.map(({ command }) => {
-    chain.forwardInto(pose, command.values);
-    return [...pose.subarray(0, 3)];
-  });
-  const ways = places
-    .slice(1)
-    .map((to, at) => Math.hypot(...to.map((m, k) => m - places[at]![k]!)));
-  return (Math.max(...ways) * 1e9) / PERIOD_NS;
+  return fastestToolMPerS(cell, TROUBLE_NS + 100e6);
 }
 
 test("policy-slow: the tool keeps to 250 mm/s, and would be faster", () => {

@@ -160,6 +160,11 @@ test("a bench build's reset is sent by whoever types it, once it waits for one",
   });
   expect([board.wish.takeReset(), board.wish.takeReset()]).toEqual([true, false]);
   expect(board.tell(Armed).watch.pressReset()).toBeUndefined();
+  expect(board.tell(WaitReset, 0, EstopProblem.ProofEcho).watch.pressReset()).toEqual({
+    accepted: false,
+    text: "reset refused: e-stop board: WAIT_RESET, proof_echo, bench build: resets from the link",
+  });
+  expect(board.wish.takeReset()).toBe(false);
   const shipped = new Watched({ kind: "board", path: "/dev/x" })
     .built({ build: EstopBuild.ChainFitted, silenceMs: 25 })
     .tell(WaitReset);

@@ -215,6 +215,9 @@ export class EstopWatch {
     if (!this.#isBench) {
       return { accepted: false, text: "reset refused: press the reset button of the e-stop first" };
     }
+    if (this.#status.record[EstopStatusSlot.problem] !== EstopProblem.None) {
+      return { accepted: false, text: `reset refused: e-stop ${this.text}` };
+    }
     this.#wish.reset();
     return { accepted: true, text: `e-stop reset sent, as its bench build takes it${next}` };
   }

@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { AssertionError, assert } from "./assert.ts";
 import { CommandKind, RepairBit, commandKindNames, repairNames } from "./command.ts";
-import { Evidence, evidenceNames } from "./evidence.ts";
+import { Evidence, evidenceNames, isVerdict } from "./evidence.ts";
 import { Mode, OperatorCue, modeNames } from "./mode.ts";
 import { SequenceAllocator } from "./policy.ts";
 import { REASON_COUNT, Reason, reasonNames } from "./reason.ts";
@@ -30,6 +30,11 @@ test("every code has a name, at its own place", () => {
     Object.keys(Mode).map((key) => snake(key).toUpperCase()),
   );
   expect(REASON_COUNT).toBe(13);
+});
+
+test("a verdict is what was accepted or rejected, and nothing that happened later", () => {
+  const verdicts = evidenceNames.filter((_, code) => isVerdict(code as Evidence));
+  expect(verdicts).toEqual(evidenceNames.filter((name) => /^(accepted|rejected_.+)$/.test(name)));
 });
 
 test("codes keep the places that recordings hold", () => {
