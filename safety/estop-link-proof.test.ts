@@ -104,3 +104,13 @@ test("a person's wish for another test forgives what failed, but no SS1-t and no
   line.link.proveAgain();
   expect(line.link.problem).toBe(EstopProblem.StopTooShort);
 });
+
+test("a chip that believes it has passed is trusted by no wish until it has opened", () => {
+  const line = new Line();
+  line.hear({ mode: Proof });
+  line.hear({ mode: WaitReset });
+  line.link.proveAgain();
+  expect(line.link.problem).toBe(EstopProblem.ProofEcho);
+  line.trip(Button).link.proveAgain();
+  expect([line.link.problem, line.flags]).toEqual([EstopProblem.None, EstopFlag.Proof]);
+});

@@ -107,6 +107,10 @@ test("a press that wasn't passed on isn't kept until a person trusts the board a
   line.hear({ build: BENCH, mode: WaitReset });
   line.link.pressReset();
   line.link.proveAgain();
+  expect(resets(line, 3)).toEqual([false, false, false]);
+  line.hear({ mode: Tripped });
+  line.link.proveAgain();
+  line.hear({ mode: WaitReset });
   expect(line.link.problem).toBe(EstopProblem.None);
   expect(resets(line, 3)).toEqual([false, false, false]);
 });

@@ -209,10 +209,15 @@ export class EstopLink {
     assert(this.#resetAnswers <= RESET_ANSWERS_MAX, "a pressed reset is let go of");
   }
 
-  /** A person wants the proof test after it failed. */
+  /**
+   * A person wants the proof test after it failed. A chip that believes it has passed tests nothing
+   * anew and only waits for its reset: it must be opened first, or a wish alone would make it
+   * trusted.
+   */
   proveAgain(): void {
+    const { problem, status } = this;
+    if (problem === EstopProblem.ProofEcho && status.mode === EstopMode.WaitReset) return;
     this.#proofTries = 0;
-    const { problem } = this;
     const isOver = problem > EstopProblem.StopTooShort && problem !== EstopProblem.Gone;
     if (isOver) this.problem = EstopProblem.None;
     assert(

@@ -137,6 +137,18 @@ test("a board whose build weakens it says so all run, an emulated one's T_wd is 
   expect(emulated.tell(EstopMode.Armed).watch.text).toBe("emulated: ARMED");
 });
 
+test("no other proof test is asked of a chip that believes it has passed", () => {
+  const { Proof, Tripped, WaitReset } = EstopMode;
+  const board = new Watched({ kind: "board", path: "/dev/x" });
+  const answers = [
+    board.tell(WaitReset, 1, EstopProblem.ProofEcho).watch.proveAgain(),
+    board.tell(Tripped, 1, EstopProblem.ProofEcho).watch.proveAgain(),
+    board.tell(Proof, 1, EstopProblem.ProofFailed).watch.proveAgain(),
+  ];
+  expect(answers.map(({ accepted }) => accepted)).toEqual([false, true, true]);
+  expect(answers[0]!.text).toEndWith("press its button, then ask anew");
+});
+
 test("only an emulated e-stop and a bench build are armed from here", () => {
   const board = () => new Watched({ kind: "board", path: "/dev/x" });
   const all = [

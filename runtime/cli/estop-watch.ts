@@ -186,7 +186,7 @@ export class EstopWatch {
   /** What only a new run brings back, in words; empty while nothing is lost. */
   get lost(): string {
     if (this.#isEnableLost) return "the e-stop's enable line is lost";
-    const isGone = this.#status.record[EstopStatusSlot.problem] === EstopProblem.Gone;
+    const isGone = this.#problem === EstopProblem.Gone;
     return isGone ? "the e-stop's line is gone" : "";
   }
 
@@ -215,7 +215,7 @@ export class EstopWatch {
     if (!this.#isBench) {
       return { accepted: false, text: "reset refused: press the reset button of the e-stop first" };
     }
-    if (this.#status.record[EstopStatusSlot.problem] !== EstopProblem.None) {
+    if (this.#problem !== EstopProblem.None) {
       return { accepted: false, text: `reset refused: e-stop ${this.text}` };
     }
     this.#wish.reset();
@@ -234,6 +234,13 @@ export class EstopWatch {
     }
     if (this.#mode === EstopMode.Armed) {
       return { accepted: false, text: "prooftest refused: the e-stop is armed, open it first" };
+    }
+    if (this.#mode === EstopMode.WaitReset && this.#problem === EstopProblem.ProofEcho) {
+      const why = "the e-stop believes that it has passed";
+      return {
+        accepted: false,
+        text: `prooftest refused: ${why}; press its button, then ask anew`,
+      };
     }
     this.#wish.prove();
     return { accepted: true, text: "proof test asked" };
@@ -258,6 +265,10 @@ export class EstopWatch {
 
   get #isBench(): boolean {
     return (this.#status.record[EstopStatusSlot.build]! & EstopBuild.ResetFromLink) !== 0;
+  }
+
+  get #problem(): number {
+    return this.#status.record[EstopStatusSlot.problem]!;
   }
 
   get #mode(): number {
