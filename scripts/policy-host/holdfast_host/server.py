@@ -29,6 +29,7 @@ from .policy_thread import PolicyPlan
 from .trust import Admits, anybody
 from .usage import UsageError
 
+ONE_MORE = "start another host for it, or end another robot's run"
 SERVICE = "holdfast.policy.v1.PolicyHost"
 
 
@@ -150,6 +151,7 @@ class HostServer:
         )
         with self._lock:
             self._streams.add(stream)
+            is_one_more = len(self._streams) > STREAM_COUNT_MAX
 
         def ended() -> None:
             stream.close()
@@ -158,6 +160,8 @@ class HostServer:
 
         if not context.add_callback(ended):
             ended()
+        if is_one_more:
+            stream.refuse("robots", f"at most {STREAM_COUNT_MAX} at once", "one more", ONE_MORE)
         yield from stream.messages(requests)
 
     def _is_admitted(self, context: grpc.ServicerContext) -> bool:

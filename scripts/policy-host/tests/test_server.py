@@ -16,7 +16,10 @@ from holdfast_host.generated import policy_pb2 as pb
 from holdfast_host.host_stream import HostStream
 from holdfast_host.limits import (
     RECEIVE_SIZE_BYTES_MAX,
+    SEND_SIZE_BYTES_MAX,
     SILENT_LOOK_COUNT_MAX,
+    STREAM_COUNT_MAX,
+    TEXT_CHARACTERS_MAX,
     UNREAD_COUNT_MAX,
 )
 from holdfast_host.notes import KIND_COUNT_MAX, Notes, error_text
@@ -237,6 +240,28 @@ class ServerTest(unittest.TestCase):
             (refusal.field, refusal.expected), ("policy", "a policy that can be set up")
         )
         self.assertIn("FileNotFoundError: no weights.pt", refusal.found)
+
+    def test_why_it_cannot_be_set_up_fits_a_message(self) -> None:
+        class Broken(Still):
+            def setup(self, robot: Robot) -> None:
+                raise ValueError("\x1b[2J" + "weights " * SEND_SIZE_BYTES_MAX)
+
+        robot = self.edge(Broken)
+        robot.send(hello=hello())
+        found = robot.until("refusal").refusal.found
+        self.assertEqual(len(found), TEXT_CHARACTERS_MAX)
+        self.assertTrue(found.startswith("ValueError: ?[2Jweights "), found)
+
+    def test_one_robot_more_is_told_so_and_served_once_another_has_left(self) -> None:
+        channel = self.channel(self.serve(Still))
+        robots = [Edge(channel) for _ in range(STREAM_COUNT_MAX)]
+        for robot in robots:  # each is there, and says nothing more than that
+            robot.ping(1)
+        refusal = Edge(channel).until("refusal").refusal
+        self.assertEqual((refusal.field, refusal.expected), ("robots", "at most 64 at once"))
+        self.assertEqual(described(channel).status.edge_count, STREAM_COUNT_MAX)
+        robots[0].leave()
+        Edge(channel).greet()
 
     def test_a_robot_that_comes_back_finds_its_policy_loaded_and_two_at_once_have_two(self) -> None:
         made: list[Policy] = []
