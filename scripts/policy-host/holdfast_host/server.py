@@ -18,6 +18,7 @@ from .limits import (
     CLOSE_S_MAX,
     DESCRIBE_COUNT_MAX,
     HEALTH_WATCHER_COUNT_MAX,
+    IDLE_CONNECTION_MS_MAX,
     PROTOCOL_VERSION,
     RECEIVE_SIZE_BYTES_MAX,
     SEND_SIZE_BYTES_MAX,
@@ -60,6 +61,8 @@ class HostServer:
             options=[
                 ("grpc.max_receive_message_length", RECEIVE_SIZE_BYTES_MAX),
                 ("grpc.max_send_message_length", SEND_SIZE_BYTES_MAX),
+                ("grpc.max_connection_idle_ms", IDLE_CONNECTION_MS_MAX),
+                ("grpc.server_handshake_timeout_ms", IDLE_CONNECTION_MS_MAX),
                 # Else two hosts would share a port, and robots would meet one by chance.
                 ("grpc.so_reuseport", 0),
             ],

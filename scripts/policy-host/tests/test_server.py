@@ -4,6 +4,7 @@ length of time; a policy that is to be slow waits until the test lets it go on."
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 import unittest
 from collections.abc import Iterator
@@ -375,6 +376,18 @@ class ServerTest(unittest.TestCase):
         self.assertTrue(all_read.wait(HANG_S))
         self.assertLessEqual(len(list(messages)), UNREAD_COUNT_MAX)
         self.assertEqual(lines, ["a robot reads nothing: given up"])
+
+    def test_a_connection_that_asks_nothing_is_ended_and_one_with_a_robot_is_not(self) -> None:
+        port = self.serve(Still)
+        robot = Edge(self.channel(port))
+        robot.ping(1)
+        settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+        for word in (b"", settings):
+            with socket.create_connection(("127.0.0.1", port), timeout=HANG_S) as stranger:
+                stranger.sendall(word)
+                while stranger.recv(1024):
+                    pass
+        self.assertEqual(robot.ping(2).ping_id, 2)
 
     def test_a_port_is_never_shared(self) -> None:
         port = self.serve(Still)
