@@ -10,6 +10,7 @@ export const fixturePolicies = {
   neverAnswers: path(new URL("./fixtures/policy-never-answers.ts", import.meta.url)),
   exits: path(new URL("./fixtures/policy-exits.ts", import.meta.url)),
   throwsLater: path(new URL("./fixtures/policy-throws-later.ts", import.meta.url)),
+  throwsNull: path(new URL("./fixtures/policy-throws-null.ts", import.meta.url)),
   breaksControl: path(new URL("./fixtures/policy-breaks-control.ts", import.meta.url)),
   promises: path(new URL("./fixtures/policy-promises.ts", import.meta.url)),
   resetLoops: path(new URL("./fixtures/policy-reset-loops.ts", import.meta.url)),

@@ -74,6 +74,7 @@ describe("a policy that takes its thread with it", () => {
     { name: "loops", text: silent },
     { name: "exits", text: "the policy thread ended: it ended with code 3" },
     { name: "throwsLater", text: "the policy thread ended: thrown from a timer" },
+    { name: "throwsNull", text: "the policy thread ended: null" },
   ] as const)("$name: the run goes on to its end, and says so", async ({ name, text }) => {
     const args = ["--duration", "3", "--policy", fixturePolicies[name]];
     const report = await lockstepRun(args, undefined, IMPATIENT);

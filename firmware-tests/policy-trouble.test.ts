@@ -150,3 +150,14 @@ test("on a host, one that posts nonsense to its thread's port changes nothing", 
   expect(reportOf(ended).evidence["accepted"]).toBeGreaterThan(15);
   expect(host.child.exitCode).toBeNull();
 });
+
+test("on a host, one that throws what is no error ends its own thread and no more", async () => {
+  const policy = await policyOf("null", "setTimeout(() => { throw null; }, 0); return null;");
+  const host = await HostProcess.start(["--policy", policy]);
+  const url = `grpc://127.0.0.1:${host.port}`;
+  for (let robot = 0; robot < 2; robot += 1) {
+    const { stdout, stderr } = await runToEnd([...LOCKSTEP, "--policy", url], { scratch });
+    expect(stdout + stderr).toContain("policy: expected a policy that runs, found null");
+  }
+  expect(host.child.exitCode).toBeNull();
+});

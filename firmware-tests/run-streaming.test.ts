@@ -325,6 +325,7 @@ describe("a policy that takes its thread with it", () => {
   test.each([
     { name: "exits", text: "the policy thread ended: it ended with code 3" },
     { name: "throwsLater", text: "the policy thread ended: thrown from a timer" },
+    { name: "throwsNull", text: "the policy thread ended: null" },
   ])("$name: the thread is named, the robot stops, the run says so", async ({ name, text }) => {
     const run = launch(`--policy ${fixturePolicies[name]}`);
     await run.until(new RegExp(text));

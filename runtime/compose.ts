@@ -8,6 +8,7 @@ import { lockMemory } from "../hal/ffi/scheduling.ts";
 import type { Grant } from "../hal/ffi/scheduling.ts";
 import type { OperatorCue } from "./contracts/mode.ts";
 import { LOAD_NS_MAX } from "./link/limits.ts";
+import { errorWords } from "./policy/error-text.ts";
 import { createArena } from "./shm/arena.ts";
 import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
@@ -167,8 +168,8 @@ export class StreamingThreads {
       if (message.kind === "trouble") this.policyTrouble = message.text;
       if (message.kind === "note") this.#note(message.text);
     });
-    worker.on("error", (error: Error) => {
-      failure = error.message;
+    worker.on("error", (error: unknown) => {
+      failure = errorWords(error);
     });
     this.#exits.push(
       new Promise<void>((resolve) => {
@@ -229,8 +230,8 @@ export function spawnHostPolicy(
   worker.on("message", (message: unknown) => {
     if (isFromHostPolicy(message)) onMessage(message);
   });
-  worker.on("error", (error: Error) => {
-    failure = error.message;
+  worker.on("error", (error: unknown) => {
+    failure = errorWords(error);
   });
   worker.on("exit", () => onEnd(failure));
   return {

@@ -3,10 +3,10 @@
 // an edge.
 
 import { expect, test } from "bun:test";
-import { create } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { instant } from "../contracts/units.ts";
 import { facts, hello } from "./fixture.ts";
-import { EdgeMessageSchema, HostStatus_State } from "./generated/policy_pb.js";
+import { EdgeMessageSchema, HostMessageSchema, HostStatus_State } from "./generated/policy_pb.js";
 import { HostSession } from "./host-session.ts";
 import { HOST_LOOK_MS, SILENT_LOOK_COUNT_MAX, TEXT_CHARACTERS_MAX } from "./limits.ts";
 
@@ -37,6 +37,26 @@ test("a trouble goes before the answer, once, and is cut", () => {
     [`READY ${"x".repeat(TEXT_CHARACTERS_MAX)}`, "chunk"],
     ["chunk"],
   ]);
+});
+
+test("what is too large for the wire arrives as no number, and is refused as that", () => {
+  const session = new HostSession({});
+  const hear = (message: Parameters<typeof create<typeof EdgeMessageSchema>>[1]): void => {
+    session.received(create(EdgeMessageSchema, message), instant(0));
+    while (session.takeOutput() !== undefined);
+  };
+  hear({ message: { case: "hello", value: hello(1n) } });
+  session.welcome(facts());
+  hear({
+    message: { case: "observation", value: { linkSession: 1n, observationId: 1n, epoch: 1n } },
+  });
+  const rows = [0.5, 1e300, -1e39];
+  const head = { horizon: 1, dtNs: 1e6, startOffsetNs: undefined, inferenceNs: 0 };
+  session.decided({ ...head, rows }, "", instant(0));
+  const out = session.takeOutput();
+  const sent = out?.kind === "send" ? toBinary(HostMessageSchema, out.message) : new Uint8Array(0);
+  const { message } = fromBinary(HostMessageSchema, sent);
+  expect(message).toMatchObject({ case: "chunk", value: { values: [0.5, Infinity, -Infinity] } });
 });
 
 test("a robot that says nothing for 750 ms of looks is gone, whatever it said before", () => {

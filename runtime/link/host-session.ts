@@ -181,7 +181,7 @@ export class HostSession {
         width: horizon === 0 ? 0 : rows.length / horizon,
         dtNs: BigInt(dtNs),
         ...(startOffsetNs !== undefined && { startOffsetNs: BigInt(startOffsetNs) }),
-        values: [...rows],
+        values: [...Float32Array.from(rows)], // else what is too large could not be sent
         queueNs: BigInt(Math.round(queueNs)),
         inferenceNs: BigInt(Math.round(inferenceNs)),
       });

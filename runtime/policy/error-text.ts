@@ -26,6 +26,14 @@ export function errorText(error: unknown): string {
   }
 }
 
+/**
+ * The words of what ended a thread, which a policy may throw there at any time: those of an error
+ * say already where it was.
+ */
+export function errorWords(error: unknown): string {
+  return error instanceof Error ? boundedText(error.message) : errorText(error);
+}
+
 /** Foreign text as a message may carry it: one line, of a bounded length. */
 export function boundedText(text: string): string {
   return clipped(oneLine(text), ERROR_TEXT_LENGTH_MAX);

@@ -21,7 +21,7 @@ import { ObservationSchema, PolicyFactsSchema } from "../link/generated/policy_p
 import type { Decision } from "../link/host-session.ts";
 import { HostPictures, readPictures, writeState, zerosOf } from "../link/host-state.ts";
 import { policyContext } from "../policy/context.ts";
-import { boundedText, errorText } from "../policy/error-text.ts";
+import { errorWords } from "../policy/error-text.ts";
 import { HostedActs } from "../policy/hosted-acts.ts";
 import { loadPolicy } from "../policy/load-policy.ts";
 import { isOnnxPath, policyKind } from "../policy/policy-kind.ts";
@@ -137,7 +137,7 @@ async function warmUp(): Promise<void> {
   try {
     await decide(create(ObservationSchema, { ...facts, ...zerosOf(layout) }));
   } catch (error) {
-    tell({ kind: "threw", text: `warm-up (fields and pictures are zero): ${wordsOf(error)}` });
+    tell({ kind: "threw", text: `warm-up (fields and pictures are zero): ${errorWords(error)}` });
   }
 }
 
@@ -147,14 +147,10 @@ async function answer(observation: Observation): Promise<void> {
   try {
     decision = await decide(observation);
   } catch (error) {
-    trouble = wordsOf(error);
+    trouble = errorWords(error);
   }
   tell({ kind: "decided", decision, trouble });
 }
-
-/** Words of an act or of a picture already say where it failed. */
-const wordsOf = (error: unknown): string =>
-  error instanceof Error ? boundedText(error.message) : errorText(error);
 
 port.on("message", (message: ToHostPolicy) => {
   if (message.kind === "act") {

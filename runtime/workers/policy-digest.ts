@@ -10,14 +10,15 @@ import { isPolicyPath, onnxMappingPath, policyKind } from "../policy/policy-kind
 const sha256 = (bytes: string | Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
 
 /**
- * SHA-256 over the digests of a policy's files, a model's YAML among them; of its name and this
- * program's version for one that ships. Empty for what cannot be read: its loader says why.
+ * SHA-256 of a policy's file; of a model over the digests of its file and its YAML; of its name and
+ * this program's version for one that ships. Empty for what cannot be read: its loader says why.
  */
 export function policyDigest(named: string): Uint8Array {
   if (!isPolicyPath(named)) return sha256(`holdfast ${packageFacts.version} ${named}`);
-  const paths = policyKind(named) === "model" ? [named, onnxMappingPath(named)] : [named];
   try {
-    return sha256(Buffer.concat(paths.map((path) => sha256(readFileSync(path)))));
+    const file = sha256(readFileSync(named));
+    if (policyKind(named) !== "model") return file;
+    return sha256(Buffer.concat([file, sha256(readFileSync(onnxMappingPath(named)))]));
   } catch {
     return new Uint8Array(0);
   }

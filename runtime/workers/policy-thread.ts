@@ -2,6 +2,7 @@
 // lives and whether it is silent, and ends it. Unlike the threads of a streaming run it holds no
 // device, so it is ended by force: it may be in an act that never returns.
 
+import { errorWords } from "../policy/error-text.ts";
 import { createArena } from "../shm/arena.ts";
 import type { Arena } from "../shm/arena.ts";
 import { ControlWords, ThreadSlot } from "../shm/control-words.ts";
@@ -46,8 +47,8 @@ export class PolicyThread {
       if (message.kind === "policy") this.name = message.name;
       if (message.kind === "note") note(message.text);
     });
-    thread.on("error", (error: Error) => {
-      failure = error.message;
+    thread.on("error", (error: unknown) => {
+      failure = errorWords(error);
     });
     thread.on("exit", (code) => {
       this.#thread = undefined;

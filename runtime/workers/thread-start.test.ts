@@ -57,6 +57,10 @@ test("one that ends or throws is told at once", async () => {
   throws.emit("error", new Error("no model"));
   throws.emit("exit", 1);
   expect(await outcomeOf(thrown)).toContain("no model");
+  const strange = new Thread();
+  const refused = untilReady(strange, "policy", () => undefined);
+  strange.emit("error", null);
+  expect(await outcomeOf(refused)).toContain("Cannot start the policy thread: null");
 });
 
 const folder = mkdtempSync(join(tmpdir(), "hf-"));

@@ -1,6 +1,7 @@
 // How a Worker starts, for every kind of run: it must say ready, and what it does instead is one
 // clear error. A person is told when that takes long.
 
+import { errorWords } from "../policy/error-text.ts";
 import { isWorkerMessage } from "./thread.ts";
 
 /**
@@ -14,7 +15,8 @@ const PATIENCE_MS = 2_000;
 /** What is used of a thread that the composition root has spawned. */
 export type SpawnedThread = {
   on(event: "message", listener: (message: unknown) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
+  /** Of whatever was thrown there. */
+  on(event: "error", listener: (error: unknown) => void): unknown;
   on(event: "exit", listener: (code: number) => void): unknown;
   postMessage(message: "go"): void;
   terminate(): Promise<unknown>;
@@ -50,8 +52,8 @@ export async function untilReady(
       if (message.kind === "ready") resolve();
       else tooLong.refresh();
     });
-    thread.on("error", (error: Error) => {
-      failure = error.message;
+    thread.on("error", (error: unknown) => {
+      failure = errorWords(error);
       refuse(failure);
     });
     thread.on("exit", () => refuse(failure || "it ended while loading"));

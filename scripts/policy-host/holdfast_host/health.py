@@ -78,6 +78,8 @@ class Health:
             if not context.add_callback(lambda: watch.put(None)):
                 return  # it has left already
             yield from self._told(watch, request in self._asked)
+            if context.is_active():
+                self._need_admitted(context)  # else it would seem to have ended well
         finally:
             with self._lock:
                 del self._watches[id(watch)]

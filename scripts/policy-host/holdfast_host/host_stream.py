@@ -11,7 +11,7 @@ from typing import Callable, Optional
 
 from .facts import facts_of
 from .generated import policy_pb2 as pb
-from .handshake import refusal_text
+from .handshake import printable, refusal_text
 from .limits import UNREAD_COUNT_MAX
 from .notes import Notes
 from .policy_pool import PolicyPool
@@ -73,9 +73,13 @@ class HostStream:
         if self._is_admitted():
             return
         self._notes.trouble("a robot was refused: it is not paired with this host")
+        found = "one that is not, or was revoked"
+        self.refuse("certificate", "that of a paired robot", found, PAIR_AGAIN)
+
+    def refuse(self, field: str, expected: str, found: str, remedy: str) -> None:
+        """Ends the stream with these words."""
         with self._lock:
-            found = "one that is not, or was revoked"
-            self._session.refuse("certificate", "that of a paired robot", found, PAIR_AGAIN)
+            self._session.refuse(field, expected, found, remedy)
             self._carry_out()
 
     def look(self) -> None:
@@ -101,10 +105,8 @@ class HostStream:
             self._carry_out()
 
     def policy_failed(self, text: str) -> None:
-        with self._lock:
-            remedy = "look at the host's terminal"
-            self._session.refuse("policy", "a policy that can be set up", text, remedy)
-            self._carry_out()
+        expected, remedy = "a policy that can be set up", "look at the host's terminal"
+        self.refuse("policy", expected, printable(text), remedy)
 
     def _read(self, requests: Iterator[pb.EdgeMessage]) -> None:
         try:

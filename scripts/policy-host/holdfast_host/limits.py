@@ -19,6 +19,9 @@ JPEG_COUNT_MAX = 16
 STREAM_COUNT_MAX = 64
 DESCRIBE_COUNT_MAX = 4
 
+# A connection on which nobody asks anything, or that does not get as far as that, is ended.
+IDLE_CONNECTION_MS_MAX = 5_000
+
 # Each that watches the host's health holds a thread. Their last words go out within so long.
 HEALTH_WATCHER_COUNT_MAX = 4
 CLOSE_S_MAX = 0.2

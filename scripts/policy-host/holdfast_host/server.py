@@ -18,6 +18,7 @@ from .limits import (
     CLOSE_S_MAX,
     DESCRIBE_COUNT_MAX,
     HEALTH_WATCHER_COUNT_MAX,
+    IDLE_CONNECTION_MS_MAX,
     PROTOCOL_VERSION,
     RECEIVE_SIZE_BYTES_MAX,
     SEND_SIZE_BYTES_MAX,
@@ -29,6 +30,7 @@ from .policy_thread import PolicyPlan
 from .trust import Admits, anybody
 from .usage import UsageError
 
+ONE_MORE = "start another host for it, or end another robot's run"
 SERVICE = "holdfast.policy.v1.PolicyHost"
 
 
@@ -59,6 +61,8 @@ class HostServer:
             options=[
                 ("grpc.max_receive_message_length", RECEIVE_SIZE_BYTES_MAX),
                 ("grpc.max_send_message_length", SEND_SIZE_BYTES_MAX),
+                ("grpc.max_connection_idle_ms", IDLE_CONNECTION_MS_MAX),
+                ("grpc.server_handshake_timeout_ms", IDLE_CONNECTION_MS_MAX),
                 # Else two hosts would share a port, and robots would meet one by chance.
                 ("grpc.so_reuseport", 0),
             ],
@@ -150,6 +154,7 @@ class HostServer:
         )
         with self._lock:
             self._streams.add(stream)
+            is_one_more = len(self._streams) > STREAM_COUNT_MAX
 
         def ended() -> None:
             stream.close()
@@ -158,6 +163,8 @@ class HostServer:
 
         if not context.add_callback(ended):
             ended()
+        if is_one_more:
+            stream.refuse("robots", f"at most {STREAM_COUNT_MAX} at once", "one more", ONE_MORE)
         yield from stream.messages(requests)
 
     def _is_admitted(self, context: grpc.ServicerContext) -> bool:

@@ -7,7 +7,7 @@ policy does. No socket, no clock, no thread: what it wants done is taken with `t
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional, Union
@@ -77,8 +77,6 @@ class HostSession:
         self._silent_look_count = 0
         # Observations that a newer one replaced before their turn came, or that were void.
         self.forgotten_count = 0
-        # What the edge said of our chunks, by word.
-        self.receipts: Counter[str] = Counter()
 
     @property
     def state(self) -> "pb.HostStatus.State":
@@ -111,9 +109,7 @@ class HostSession:
             self._reset(message.reset.epoch)
         elif kind == "observation":
             self._observe(message.observation, now_ns)
-        elif kind == "receipt":
-            self.receipts[message.receipt.code] += 1
-        else:
+        elif kind != "receipt":
             self._outputs.append(End())
 
     def welcome(self, facts: pb.PolicyFacts) -> Optional[pb.Refusal]:

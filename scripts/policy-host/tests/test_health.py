@@ -29,7 +29,9 @@ class Still(Policy):
 
 class HealthTest(unittest.TestCase):
     def setUp(self) -> None:
-        self.server = HostServer(PolicyPlan(Still, 0, 0), {}, Notes(Lines()))
+        self.is_paired = True
+        plan = PolicyPlan(Still, 0, 0)
+        self.server = HostServer(plan, {}, Notes(Lines()), lambda _: self.is_paired)
         self.addCleanup(self.server.close)
         port = self.server.open("127.0.0.1:0", None)
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
@@ -62,6 +64,15 @@ class HealthTest(unittest.TestCase):
         self.assertEqual(first, [SERVING, SERVING, SERVICE_UNKNOWN])
         self.server.close()
         self.assertEqual([list(watch) for watch in watches], [[NOT_SERVING], [NOT_SERVING], []])
+
+    def test_who_is_not_paired_any_more_is_told_so(self) -> None:
+        watch = self.watch(WHOLE)
+        self.assertEqual(next(watch), SERVING)
+        self.is_paired = False
+        self.server.recheck()
+        with self.assertRaises(grpc.RpcError) as raised:
+            next(watch)
+        self.assertEqual(raised.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
 
     def test_more_than_there_is_room_for_are_refused_until_one_leaves(self) -> None:
         watches = [self.watch(WHOLE) for _ in range(HEALTH_WATCHER_COUNT_MAX)]

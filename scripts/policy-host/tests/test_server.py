@@ -4,6 +4,7 @@ length of time; a policy that is to be slow waits until the test lets it go on."
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 import unittest
 from collections.abc import Iterator
@@ -16,7 +17,10 @@ from holdfast_host.generated import policy_pb2 as pb
 from holdfast_host.host_stream import HostStream
 from holdfast_host.limits import (
     RECEIVE_SIZE_BYTES_MAX,
+    SEND_SIZE_BYTES_MAX,
     SILENT_LOOK_COUNT_MAX,
+    STREAM_COUNT_MAX,
+    TEXT_CHARACTERS_MAX,
     UNREAD_COUNT_MAX,
 )
 from holdfast_host.notes import KIND_COUNT_MAX, Notes, error_text
@@ -238,6 +242,28 @@ class ServerTest(unittest.TestCase):
         )
         self.assertIn("FileNotFoundError: no weights.pt", refusal.found)
 
+    def test_why_it_cannot_be_set_up_fits_a_message(self) -> None:
+        class Broken(Still):
+            def setup(self, robot: Robot) -> None:
+                raise ValueError("\x1b[2J" + "weights " * SEND_SIZE_BYTES_MAX)
+
+        robot = self.edge(Broken)
+        robot.send(hello=hello())
+        found = robot.until("refusal").refusal.found
+        self.assertEqual(len(found), TEXT_CHARACTERS_MAX)
+        self.assertTrue(found.startswith("ValueError: ?[2Jweights "), found)
+
+    def test_one_robot_more_is_told_so_and_served_once_another_has_left(self) -> None:
+        channel = self.channel(self.serve(Still))
+        robots = [Edge(channel) for _ in range(STREAM_COUNT_MAX)]
+        for robot in robots:  # each is there, and says nothing more than that
+            robot.ping(1)
+        refusal = Edge(channel).until("refusal").refusal
+        self.assertEqual((refusal.field, refusal.expected), ("robots", "at most 64 at once"))
+        self.assertEqual(described(channel).status.edge_count, STREAM_COUNT_MAX)
+        robots[0].leave()
+        Edge(channel).greet()
+
     def test_a_robot_that_comes_back_finds_its_policy_loaded_and_two_at_once_have_two(self) -> None:
         made: list[Policy] = []
 
@@ -350,6 +376,18 @@ class ServerTest(unittest.TestCase):
         self.assertTrue(all_read.wait(HANG_S))
         self.assertLessEqual(len(list(messages)), UNREAD_COUNT_MAX)
         self.assertEqual(lines, ["a robot reads nothing: given up"])
+
+    def test_a_connection_that_asks_nothing_is_ended_and_one_with_a_robot_is_not(self) -> None:
+        port = self.serve(Still)
+        robot = Edge(self.channel(port))
+        robot.ping(1)
+        settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+        for word in (b"", settings):
+            with socket.create_connection(("127.0.0.1", port), timeout=HANG_S) as stranger:
+                stranger.sendall(word)
+                while stranger.recv(1024):
+                    pass
+        self.assertEqual(robot.ping(2).ping_id, 2)
 
     def test_a_port_is_never_shared(self) -> None:
         port = self.serve(Still)

@@ -126,7 +126,9 @@ class TlsTest(unittest.TestCase):
         robot.greet()
         self.pair(is_revoked=True)
         self.assertEqual(robot.talk_until("refusal").refusal.field, "certificate")
-        self.assertEqual(list(watch), [])
+        with self.assertRaises(grpc.RpcError) as caught:
+            next(watch)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
 
     def test_without_a_robot_that_may_come_it_does_not_listen(self) -> None:
         self.pair(is_revoked=True)
