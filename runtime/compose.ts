@@ -14,7 +14,13 @@ import type { Arena } from "./shm/arena.ts";
 import { ControlWords, StopLevel, ThreadSlot, ThreadState } from "./shm/control-words.ts";
 import { arenaParts } from "./workers/plan.ts";
 import type { BenchTickPlan } from "./workers/bench-tick.worker.ts";
-import type { FromHostPolicy, HostPolicyPlan, ToHostPolicy } from "./workers/host-policy.worker.ts";
+import type {
+  FromHostPolicy,
+  HostPolicyPlan,
+  MarkedMessage,
+  MarkedPlan,
+  ToHostPolicy,
+} from "./workers/host-policy.worker.ts";
 import type { RunPlan, WorkerPlan } from "./workers/plan.ts";
 import type { PolicyCheckPlan } from "./workers/policy-check.worker.ts";
 import { PolicyThread } from "./workers/policy-thread.ts";
@@ -225,10 +231,13 @@ export function spawnHostPolicy(
   onEnd: (why: string) => void,
 ): HostPolicyThread {
   const url = new URL("./workers/host-policy.worker.ts", import.meta.url);
-  const worker = new Worker(url, { workerData: plan, name: "hf-host-policy" });
+  // A policy shares its thread's port and may post anything: what has this word is ours.
+  const word = crypto.randomUUID();
+  const workerData: MarkedPlan = { ...plan, word };
+  const worker = new Worker(url, { workerData, name: "hf-host-policy" });
   let failure = "its thread ended";
   worker.on("message", (message: unknown) => {
-    if (isFromHostPolicy(message)) onMessage(message);
+    if (isMarked(message, word)) onMessage(message.message);
   });
   worker.on("error", (error: unknown) => {
     failure = errorWords(error);
@@ -240,10 +249,9 @@ export function spawnHostPolicy(
   };
 }
 
-/** A policy shares its thread's port and may post anything: only messages of ours count. */
-function isFromHostPolicy(message: unknown): message is FromHostPolicy {
-  if (typeof message !== "object" || message === null || !("kind" in message)) return false;
-  return ["made", "ready", "decided", "threw"].includes(String(message.kind));
+function isMarked(message: unknown, word: string): message is MarkedMessage {
+  if (typeof message !== "object" || message === null || !("word" in message)) return false;
+  return message.word === word;
 }
 
 /**

@@ -39,6 +39,10 @@ export type HostPolicyPlan = {
   readonly promiseNs: number;
 };
 
+/** What the thread is given, and what it sends: with a word that no policy's own message has. */
+export type MarkedPlan = HostPolicyPlan & { readonly word: string };
+export type MarkedMessage = { readonly word: string; readonly message: FromHostPolicy };
+
 export type ToHostPolicy =
   | { readonly kind: "reset"; readonly epoch: number }
   | { readonly kind: "act"; readonly observation: Observation };
@@ -56,7 +60,7 @@ const EPOCH_NS = 3_600e9;
 
 assert(!isMainThread && parentPort !== null, "a Worker entry runs in a Worker");
 const port = parentPort;
-const { robot, task, policy: name, promiseNs } = workerData as HostPolicyPlan;
+const { robot, task, policy: name, promiseNs, word } = workerData as MarkedPlan;
 const layout = layoutOf({ robot, task });
 const clock = new SystemClock(sessionOrigin(), duration(0), { stopped: false });
 const pictures = new HostPictures();
@@ -74,7 +78,9 @@ let resetCount = 0;
 /** Pictures are read one observation after the other, or answers would overtake each other. */
 let reading: Promise<unknown> = Promise.resolve();
 
-const tell = (message: FromHostPolicy): void => port.postMessage(message);
+const tell = (message: FromHostPolicy): void => {
+  port.postMessage({ word, message } satisfies MarkedMessage);
+};
 
 function factsOf(): PolicyFacts {
   const { schema, plan = robot.policy } = policy;
