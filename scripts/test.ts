@@ -43,7 +43,7 @@ const NOT_FOR_COVERAGE = [
   ...["host-metrics*", "link-deaths*", "link-gaps*", "onnx-host*", "openpi-link*", "pair.test*"],
   ...["jpeg-link*", "pictures*", "python-host*", "rp2040*", "run-lockstep*", "lockstep-policy*"],
   ...["anchoring*", "host-start*", "policy-trouble*", "profile-sweep*", "stood-still*"],
-  ...["host-told*", "wall-clock*"],
+  ...["host-crowd*", "host-told*", "own-listeners*", "slow-host*", "two-robots*", "wall-clock*"],
 ].map((name) => `firmware-tests/${name}`);
 /** A case that hangs must end; a busy machine must not fail one. */
 const CASE_MS_MAX = 60_000;

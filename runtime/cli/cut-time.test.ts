@@ -59,7 +59,7 @@ function cutTimeOf(profile: string, silenceMs: number, cutDelayMs: number): stri
   const estop = { kind: "board", path: "/dev/x" } as const;
   const watch = new EstopWatch(
     arena,
-    { plan, estop },
+    { plan, estop, waitsForStart: false },
     undefined,
     () => facts,
     () => undefined,

@@ -30,7 +30,7 @@ export function cutTimeText(robot: RobotProfile, { silenceMs, cutDelayMs }: CutC
           ["drive ", powerOff.driveNs / NS_PER_MS] as const,
         ]),
   ];
-  const sum = `${ms(parts.reduce((total, [, each]) => total + each, 0))}`;
+  const sum = ms(parts.reduce((total, [, each]) => total + each, 0));
   const chain = parts.map(([name, each]) => `${name}${ms(each)}`).join(" + ");
   return powerOff === undefined
     ? `outputs open ${sum} after the last good answer (${chain}); ` +

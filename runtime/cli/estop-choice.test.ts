@@ -56,7 +56,7 @@ class Watched {
   readonly #status: LatestWriter;
   #built = { build: 0, silenceMs: 0 };
 
-  constructor(estop: EstopChoice, profile = "so101") {
+  constructor(estop: EstopChoice, profile = "so101", waitsForStart = false) {
     const { plan } = runOptions(profile, {});
     const arena = createArena(arenaParts(plan));
     this.#status = new LatestWriter(arena.cell("estop-status"));
@@ -64,7 +64,7 @@ class Watched {
     const keys = { press: (key: string): number => this.pressed.push(key) };
     this.watch = new EstopWatch(
       arena,
-      { plan, estop },
+      { plan, estop, waitsForStart },
       estop.kind === "emulated" ? keys : undefined,
       () => this.facts,
       (text) => this.told.push(text),
@@ -185,6 +185,14 @@ test("a bench build's reset is sent by whoever types it, once it waits for one",
   const emulated = new Watched({ kind: "emulated", autoReset: false }).built(bench);
   expect(emulated.tell(WaitReset).watch.pressReset()?.text).toStartWith("e-stop reset pressed");
   expect([emulated.wish.takeReset(), emulated.pressed]).toEqual([false, ["reset"]]);
+});
+
+test("arming a service's e-stop does not begin its run, and no answer says so", () => {
+  const service = new Watched({ kind: "emulated", autoReset: false }, "so101", true);
+  expect(service.tell(EstopMode.WaitReset).watch.pressReset()).toEqual({
+    accepted: true,
+    text: "e-stop reset pressed",
+  });
 });
 
 test("what only a new run brings back is named: the enable line before the e-stop's own", () => {

@@ -56,6 +56,7 @@ export type EstopFacts = {
 
 export class EstopWatch {
   readonly #choice: EstopChoice;
+  readonly #waitsForStart: boolean;
   readonly #robot: RobotProfile;
   readonly #facts: () => EstopFacts;
   readonly #note: (text: string) => void;
@@ -72,12 +73,13 @@ export class EstopWatch {
 
   constructor(
     arena: Arena,
-    options: Pick<RunOptions, "estop" | "plan">,
+    options: Pick<RunOptions, "estop" | "plan" | "waitsForStart">,
     emulator: EmulatorKeys | undefined,
     facts: () => EstopFacts,
     note: (text: string) => void,
   ) {
     this.#choice = options.estop;
+    this.#waitsForStart = options.waitsForStart;
     this.#robot = options.plan.robot;
     this.#facts = facts;
     this.#note = note;
@@ -207,7 +209,8 @@ export class EstopWatch {
   /** Presses the reset that the chip waits for; undefined when it waits for none. */
   pressReset(): CueAnswer | undefined {
     if (!this.isWaiting) return undefined;
-    const next = this.#facts().isStarting ? ": the run begins once it is armed" : "";
+    const begins = this.#facts().isStarting && !this.#waitsForStart;
+    const next = begins ? ": the run begins once it is armed" : "";
     if (this.#emulator !== undefined) {
       this.#emulator.press("reset");
       return { accepted: true, text: `e-stop reset pressed${next}` };

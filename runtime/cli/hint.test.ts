@@ -38,6 +38,7 @@ const facts: HintFacts = {
   refusal: undefined,
   lostThread: "",
   estopArmsFromHere: false,
+  waitsForStart: false,
 };
 
 const stale = change({ faultBits: bit(Fault.StaleState) });
@@ -110,6 +111,16 @@ test.each<[string, Partial<HintFacts>, string]>([
     "before an emulated e-stop is armed",
     { mode: Starting, faultBits: bit(Fault.EstopNotArmed), estopArmsFromHere: true },
     "Waits for the e-stop's proof test and reset, then runs: r arms it",
+  ],
+  [
+    "before a service's e-stop is armed: that alone begins nothing",
+    {
+      mode: Starting,
+      faultBits: bit(Fault.EstopNotArmed),
+      estopArmsFromHere: true,
+      waitsForStart: true,
+    },
+    "Waits for the e-stop's proof test and reset: r arms it",
   ],
   [
     "before a board is armed: only its own button does",

@@ -36,6 +36,8 @@ export type HintFacts = {
   readonly lostThread: string;
   /** The run's own reset arms the e-stop beside it: an emulated one, or a bench build. */
   readonly estopArmsFromHere: boolean;
+  /** A service: arming the e-stop does not begin the run. */
+  readonly waitsForStart: boolean;
 };
 
 /** Faults that a reset waits for: not what it ends itself. */
@@ -59,7 +61,8 @@ export function hintOf(facts: HintFacts): Hint {
   switch (mode) {
     case Mode.Starting:
       if (((facts.faultBits >>> Fault.EstopNotArmed) & 1) === 1) {
-        const text = "Waits for the e-stop's proof test and reset, then runs";
+        const next = facts.waitsForStart ? "" : ", then runs";
+        const text = `Waits for the e-stop's proof test and reset${next}`;
         return { text, acts: facts.estopArmsFromHere ? ["arm"] : [] };
       }
       if (facts.reason === Reason.Ok) return { text: "Ready", acts: ["start"] };

@@ -4,11 +4,11 @@
 import { codeOf } from "./runtime-folder.ts";
 import { UsageError } from "./usage.ts";
 
-const words: Readonly<Record<string, string>> = {
-  EADDRINUSE: "where another program listens",
-  EADDRNOTAVAIL: "which is no address of this machine",
-  EACCES: "a port for root alone",
-};
+const words: ReadonlyMap<string, string> = new Map([
+  ["EADDRINUSE", "where another program listens"],
+  ["EADDRNOTAVAIL", "which is no address of this machine"],
+  ["EACCES", "a port for root alone"],
+]);
 
 /** What each option that makes a listener wants. */
 const wanted = {
@@ -24,7 +24,7 @@ export function listenError(
 ): UsageError {
   if (!(cause instanceof Error)) throw cause;
   // Some libraries have the system's name as a field, others in their words.
-  const code = [codeOf(cause), ...cause.message.split(/\W/)].find((word) => word in words) ?? "";
-  const why = words[code] ?? `which cannot be listened at: ${cause.message}`;
+  const code = [codeOf(cause), ...cause.message.split(/\W/)].find((word) => words.has(word)) ?? "";
+  const why = words.get(code) ?? `which cannot be listened at: ${cause.message}`;
   return new UsageError(option, wanted[option], `${target}, ${why}`);
 }

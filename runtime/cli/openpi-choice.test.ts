@@ -2,10 +2,9 @@
 // and what it makes of a good one.
 
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseOpenpiAddress } from "../link/openpi-address.ts";
+import { freshFolder } from "./fixture.ts";
 import { runOptions } from "./run-command.ts";
 import { UsageError } from "./usage.ts";
 
@@ -60,7 +59,7 @@ test("the task waits for the pictures that the server is shown, for that policy 
 });
 
 test("a robot that sends JPEG is refused where the server is shown pictures", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "hf-openpi-"));
+  const folder = freshFolder();
   const profiles = join(import.meta.dir, "../../profiles");
   const robot = await Bun.file(join(profiles, "so101.yaml")).text();
   await Bun.write(
@@ -82,7 +81,6 @@ test("a robot that sends JPEG is refused where the server is shown pictures", as
   await Bun.write(path, named(deployment.replace(/ {4}pictures:\n(?: {6}- .*\n)+/, "")));
   expect(runOptions(path, asked).plan.openpi?.pictures).toEqual([]);
   expect(runOptions(path, { policy: "sine" }).plan.robot.policy.pictureEncoding).toBe("jpeg");
-  rmSync(folder, { recursive: true });
 });
 
 test("pictures take real time: lockstep is refused at the option, before anything loads", () => {

@@ -67,6 +67,11 @@ const bad: readonly (readonly [string, string])[] = [
     "run --wait-for-start --time lockstep",
     "Cannot use --wait-for-start: expected --time streaming with it, found --time lockstep",
   ],
+  [
+    "run document-one --task none --wait-for-start",
+    "profiles/document-one.yaml:67:14: supervisor.starts_in: expected starting with " +
+      '--wait-for-start, found "running"',
+  ],
   ["run --port 0", 'Cannot use --port: expected a whole number from 1 to 65535, found "0"'],
   ["run --port 70000", 'Cannot use --port: expected a whole number from 1 to 65535, found "70000"'],
   [

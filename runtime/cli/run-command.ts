@@ -4,12 +4,13 @@
 
 import { Option } from "commander";
 import type { Command } from "commander";
+import type { RobotProfile } from "../contracts/profile.ts";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { parseLatency } from "../policy/latency.ts";
 import { requireHardwareFit } from "../profile/hardware-rules.ts";
-import { loadDeployment, loadTask } from "../profile/load.ts";
+import { fieldError, loadDeployment, loadTask } from "../profile/load.ts";
 import { requireFit } from "../profile/task-rules.ts";
 import { sourcesOf } from "../workers/plan.ts";
 import type { RunPlan } from "../workers/plan.ts";
@@ -163,10 +164,17 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   const time = values.time ?? "streaming";
   const estop = estopChoice(values, hasKeyboard);
   const waitsForStart = values.waitForStart === true;
+  if (waitsForStart) requireStart(plan.robot);
   const refusal = lockstepRefusal({ plan, estop, waitsForStart });
   if (time === "lockstep" && refusal !== undefined) throw refusal;
   const durationS = values.duration;
   return { profile: deployment.name, plan, time, durationS, estop, waitsForStart };
+}
+
+/** Throws a ProfileError for a robot that moves without anybody's start. */
+function requireStart(robot: RobotProfile): void {
+  if (robot.supervisor.startsIn === "Starting") return;
+  throw fieldError(robot, "/supervisor/starts_in", "starting with --wait-for-start");
 }
 
 function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {

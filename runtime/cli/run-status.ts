@@ -34,7 +34,7 @@ export function statusOf(options: RunOptions, facts: StatusFacts): RunStatus {
   const { last } = stats;
   const { stop } = stats.story;
   const us = (ns: number): number => Math.round(ns / 1_000);
-  const hint = hintFrom(facts);
+  const hint = hintFrom(options.waitsForStart, facts);
   const cause = stop === undefined ? { name: "", detail: "" } : causeWords(stop);
   return {
     profile: options.profile,
@@ -79,7 +79,7 @@ function column(record: Float64Array, index: number, jointCount: number): number
   return [...record.subarray(from, from + jointCount)];
 }
 
-function hintFrom(facts: StatusFacts): Hint {
+function hintFrom(waitsForStart: boolean, facts: StatusFacts): Hint {
   const { stats, policy, policyTrouble, lostThread, estopArmsFromHere } = facts;
   if (stats.tickCount === 0) return { text: lostThread || "Waits for the first tick", acts: [] };
   const { last } = stats;
@@ -95,6 +95,7 @@ function hintFrom(facts: StatusFacts): Hint {
     refusal: stats.chunks.refusal,
     lostThread,
     estopArmsFromHere,
+    waitsForStart,
   });
 }
 
