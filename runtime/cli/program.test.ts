@@ -67,6 +67,11 @@ const bad: readonly (readonly [string, string])[] = [
     "run --wait-for-start --time lockstep",
     "Cannot use --wait-for-start: expected --time streaming with it, found --time lockstep",
   ],
+  [
+    "run document-one --wait-for-start",
+    "Cannot use --wait-for-start: expected a robot with starts_in: starting, " +
+      "found running in document-one",
+  ],
   ["run --port 0", 'Cannot use --port: expected a whole number from 1 to 65535, found "0"'],
   ["run --port 70000", 'Cannot use --port: expected a whole number from 1 to 65535, found "70000"'],
   [

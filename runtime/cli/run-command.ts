@@ -5,6 +5,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { parseFaultSpec } from "../../hal/fault-spec.ts";
+import type { RobotProfile } from "../contracts/profile.ts";
 import { duration } from "../contracts/units.ts";
 import type { Duration } from "../contracts/units.ts";
 import { parseLatency } from "../policy/latency.ts";
@@ -165,8 +166,16 @@ export function runOptions(profile: string, values: RunValues, hasKeyboard = fal
   const waitsForStart = values.waitForStart === true;
   const refusal = lockstepRefusal({ plan, estop, waitsForStart });
   if (time === "lockstep" && refusal !== undefined) throw refusal;
+  if (waitsForStart) requireWaiting(plan.robot);
   const durationS = values.duration;
   return { profile: deployment.name, plan, time, durationS, estop, waitsForStart };
+}
+
+/** A robot that begins in RUNNING waits for nobody's start. */
+function requireWaiting({ name, supervisor }: RobotProfile): void {
+  if (supervisor.startsIn === "Starting") return;
+  const expected = "a robot with starts_in: starting";
+  throw new UsageError("--wait-for-start", expected, `running in ${name}`);
 }
 
 function estopChoice(values: RunValues, hasKeyboard: boolean): EstopChoice {
