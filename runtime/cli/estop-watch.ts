@@ -232,6 +232,9 @@ export class EstopWatch {
     if (this.#mode === EstopMode.Armed) {
       return { accepted: false, text: "prooftest refused: the e-stop is armed, open it first" };
     }
+    if (this.#status.record[EstopStatusSlot.heard] !== 1 || this.lost !== "") {
+      return { accepted: false, text: `prooftest refused: nobody to ask, e-stop ${this.text}` };
+    }
     this.#wish.prove();
     return { accepted: true, text: "proof test asked" };
   }
