@@ -101,6 +101,20 @@ describe("a policy host", () => {
     expect([code, stdout, stderr]).toEqual([2, "", `holdfast: Cannot use --listen: ${found}\n`]);
   });
 
+  test("shows the path of its policy on one line, without what steers a terminal", async () => {
+    const path = join(scratch.folder, "a\u001b[2J\nb.js");
+    writeFileSync(path, "export const createPolicy = () => undefined;");
+    const host = new ProgramRun(["host", "--listen", "127.0.0.1:0", "--policy", path], { scratch });
+    await host.until(/on the robot:/);
+    host.signal("SIGTERM");
+    const { code, stdout } = await host.end;
+    expect([code, stdout.split("\n")[0]]).toEqual([
+      0,
+      expect.stringMatching(/^policy host: \/\S+\/a.?\[2J.?b\.js, on 127\.0\.0\.1:\d+$/),
+    ]);
+    expect(stdout).not.toContain("\u001b");
+  });
+
   test("ends the same however soon a second signal follows the first", async () => {
     for (const gapMs of [0, 1, 3, 10, 30]) {
       const host = new ProgramRun(["host", "--listen", "127.0.0.1:0"], { scratch });

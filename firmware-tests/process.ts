@@ -68,7 +68,7 @@ export type RunJson = {
   readonly wake_us: Percentiles;
   readonly work_us: Percentiles;
   readonly sample_age_us: Percentiles;
-  readonly decision_us: Percentiles;
+  readonly decision_us: Percentiles | null;
   readonly coverage_gap_ticks: number;
   readonly safe_entries: Readonly<Record<string, number>>;
   readonly safe_episodes: Readonly<Record<string, number>>;

@@ -67,8 +67,8 @@ describe("two processes", () => {
 test("what a policy takes for itself is not in the way from readings to motion", async () => {
   const wait = "--policy-latency uniform:50ms..250ms";
   const { decision_us: decision } = await run(`--policy sine --task none --duration 6 ${wait}`);
-  expect(decision.p50).toBeGreaterThanOrEqual(7_500);
-  expect(decision.max).toBeLessThanOrEqual(12_500); // its end lies anywhere in a period
+  expect(decision!.p50).toBeGreaterThanOrEqual(7_500);
+  expect(decision!.max).toBeLessThanOrEqual(12_500); // its end lies anywhere in a period
 });
 
 test("episodes are counted when they are over, not when they begin", async () => {

@@ -103,6 +103,21 @@ class Watched {
   }
 }
 
+test("a proof test is not asked of a chip that nobody has heard, or whose line is gone", () => {
+  const watched = new Watched({ kind: "board", path: "/dev/x" });
+  const refused = "prooftest refused: nobody to ask, e-stop board:";
+  const asked = (): unknown => {
+    const { accepted, text } = watched.watch.proveAgain();
+    return [accepted, text.startsWith(refused), watched.wish.takeProof()];
+  };
+  expect(watched.watch.proveAgain().text).toBe(`${refused} not heard yet`);
+  expect(asked()).toEqual([false, true, false]);
+  watched.tell(EstopMode.Tripped);
+  expect(asked()).toEqual([true, false, true]);
+  watched.tell(EstopMode.Tripped, 0, EstopProblem.Gone);
+  expect(asked()).toEqual([false, true, false]);
+});
+
 test("mode, cause and problem are told once each time they change, and a board has no keys", () => {
   const watched = new Watched({ kind: "board", path: "/dev/x" });
   const { told, watch } = watched;

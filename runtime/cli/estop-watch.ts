@@ -245,6 +245,9 @@ export class EstopWatch {
         text: `prooftest refused: ${why}; press its button, then ask anew`,
       };
     }
+    if (this.#status.record[EstopStatusSlot.heard] !== 1 || this.lost !== "") {
+      return { accepted: false, text: `prooftest refused: nobody to ask, e-stop ${this.text}` };
+    }
     this.#wish.prove();
     return { accepted: true, text: "proof test asked" };
   }

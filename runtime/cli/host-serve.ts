@@ -94,9 +94,8 @@ async function serve(serving: Serving): Promise<void> {
       ? undefined
       : serveMetrics(values.metrics, () => metricsText(host.counts()));
   const at = address.target.replace(/:\d+$/, `:${port}`);
-  context.out.write(
-    `policy host: ${hosted.policy ?? "the expert of each robot's task"}, on ${at}\n`,
-  );
+  const policy = printable(hosted.policy ?? "the expert of each robot's task");
+  context.out.write(`policy host: ${policy}, on ${at}\n`);
   for (const line of trust.lines) context.out.write(`${line}\n`);
   const to = dialText(address, port);
   context.out.write(`on the robot: ${context.program} run --policy grpc://${to}\n`);

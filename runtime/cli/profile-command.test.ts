@@ -52,6 +52,17 @@ test("a deployment shows its choices and its robot", async () => {
   for (const { name } of loadRobot("so101").joints) expect(out).toContain(`\n  ${name} `);
 });
 
+test("a path is shown without what steers a terminal", async () => {
+  const file = join(freshFolder(), "a\u001b[2J\n.yaml");
+  writeFileSync(file, builtinFiles.get("profiles/document-one.yaml")!);
+  const { exitCode, out } = await check(file);
+  expect([exitCode, out.split("\n")[0]]).toEqual([
+    0,
+    expect.stringMatching(/a.?\[2J.?\.yaml\): One joint at 50 Hz, the fixture of/),
+  ]);
+  expect(out).not.toContain("\u001b");
+});
+
 test("a bad file is told with every place, and exit code 2", async () => {
   const file = join(freshFolder(), "bad.yaml");
   const good = builtinFiles.get("profiles/document-one.yaml")!;

@@ -10,6 +10,7 @@ import { loadProfile } from "../profile/load.ts";
 import type { LoadedProfile } from "../profile/load.ts";
 import type { CommandContext } from "./command-context.ts";
 import { BOARD_T_WD_MS, cutTimeText, EMULATED_T_WD_MS } from "./cut-time.ts";
+import { printable } from "./output.ts";
 import { ExitCode } from "./usage.ts";
 
 /** How long the physics may load before a person is told what is waited for. */
@@ -79,7 +80,7 @@ export function formatProfile(loaded: LoadedProfile): string {
       return robotText(loaded.robot);
     case "deployment": {
       const { name, description, path, robot, task, policy } = loaded.deployment;
-      const head = `deployment ${name} (${path}): ${description}`;
+      const head = `deployment ${name} (${printable(path)}): ${description}`;
       return `${head}\n  task ${task}, policy ${policy ?? "the task's"}\n${robotText(robot)}`;
     }
     case "policy":
@@ -92,7 +93,7 @@ export function formatProfile(loaded: LoadedProfile): string {
 function policyText({ name, path, description, joints, inputs, output }: OnnxMapping): string {
   const size = (shape: readonly number[]): string => shape.join(" x ");
   const lines = [
-    `policy ${name} (${path}): ${description}`,
+    `policy ${name} (${printable(path)}): ${description}`,
     `  joints ${joints.join(", ")}`,
     ...inputs.map((input) => `  input  ${input.name}, ${size(input.shape)}`),
     `  output ${output.name}, ${size(output.shape)}: ${output.horizon} rows of ` +
@@ -105,7 +106,7 @@ function policyText({ name, path, description, joints, inputs, output }: OnnxMap
 function taskText(task: TaskProfile): string {
   const goal = `${task.goalM.join(", ")} m, within ${task.goalRadiusM} m`;
   const lines = [
-    `task ${task.name} (${task.path}): ${task.description}`,
+    `task ${task.name} (${printable(task.path)}): ${task.description}`,
     `  kind ${task.kind}, policy ${task.defaultPolicy}, goal ${goal}`,
     `  limit ${ms(task.timeLimitNs)}, dwell ${ms(task.dwellNs)}`,
     `  needs ${task.requires.length === 0 ? "nothing but joints" : task.requires.join(", ")}`,
@@ -123,9 +124,9 @@ function robotText(robot: RobotProfile): string {
   const world =
     sim === undefined
       ? "kinematic"
-      : `${sim.modelPath}, actuators ${sim.actuators.name}, payload ${sim.payloadKg} kg`;
+      : `${printable(sim.modelPath)}, actuators ${sim.actuators.name}, payload ${sim.payloadKg} kg`;
   const lines = [
-    `robot ${robot.name} (${robot.path}): ${robot.description}`,
+    `robot ${robot.name} (${printable(robot.path)}): ${robot.description}`,
     `  control ${robot.controlHz} Hz, policy ${policy.hz} Hz, ${policy.horizon} rows of ` +
       `${ms(policy.dtNs)}, power cut: ${robot.powerCut}, safe actions ${safeActions}`,
     `  sources ${sensors.join(", ")}`,

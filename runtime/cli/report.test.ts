@@ -2,6 +2,7 @@
 // time with a stop in it, and for one in lockstep.
 
 import { expect, test } from "bun:test";
+import { CommandKind } from "../contracts/command.ts";
 import { Evidence } from "../contracts/evidence.ts";
 import { duration } from "../contracts/units.ts";
 import { Mode, OperatorCue } from "../contracts/mode.ts";
@@ -19,9 +20,17 @@ const { Starting, Running, Degraded, SafeStop } = Mode;
 type Facts = Partial<Record<keyof typeof TickSlot, number>>;
 const starved: Facts = { reason: Reason.NoAction, faults: 1 << Fault.NoAction };
 
+/** 2.5 ms of its own between what the policy saw at 0.5 ms and its first motion at 5 ms. */
+const decided: Facts = {
+  kind: CommandKind.Motion,
+  activatedNs: 5e6,
+  chunkStateStampNs: 0.5e6,
+  actStartNs: 1e6,
+  actEndNs: 3.5e6,
+};
 const ticks: readonly Facts[] = [
   { mode: Starting, faults: 1 << Fault.StaleState, reason: Reason.StaleState },
-  { mode: Running },
+  { mode: Running, ...decided },
   { mode: Degraded, ...starved },
   { mode: Running, lateNs: 13e6, missedTicks: 2, repairs: 2 },
   { mode: Degraded, ...starved },
@@ -61,7 +70,9 @@ test("a run in real time", () => {
     expect.stringMatching(/^ {2}wake-up {8}p50 1 µs, p99 \d+ µs, max 13000 µs after its time$/),
     "  tick work      p50 0 µs, p99 0 µs, max 0 µs",
     "  sample age     p50 0 µs, p99 0 µs, max 0 µs when its tick began",
-    "  decisions      p50 0 µs, p99 0 µs, max 0 µs from readings to motion, less the policy's time",
+    expect.stringMatching(
+      /^ {2}decisions {6}p50 20\d\d µs, p99 20\d\d µs, max 2000 µs from readings to/,
+    ),
     "  no decision    2 of 7 ticks, held as none came in time",
     "  safe ticks     held instead of moving: 1 stale_state, 3 no_action",
     "  limited        commands changed by a limit: 1 velocity",
@@ -115,6 +126,14 @@ test.each<[RunValues]>([
   const last = formatReport(reportOf(values), "holdfast run").split("\n").at(-1);
   expect(last).toBe("Again: holdfast run");
   expect(() => runOptions("so101-servo", { ...values, time: "lockstep" })).toThrow("lockstep");
+});
+
+test("a run that never moved tells of no decision", () => {
+  const report = reportOf({});
+  const stats = new RunStats(report.stats.last.length, 12e6);
+  expect(jsonReport({ ...report, stats })["decision_us"]).toBeNull();
+  expect(formatReport({ ...report, stats }, "holdfast run")).not.toContain("decisions  ");
+  expect(jsonReport(report)["decision_us"]).toMatchObject({ max: 2_000 });
 });
 
 test("the JSON has completed episodes, the deployment's own name and the whole path", () => {

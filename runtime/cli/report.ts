@@ -72,7 +72,7 @@ export function jsonReport(report: RunReport): Record<string, unknown> {
     wake_us: micros(stats.wake),
     work_us: micros(stats.work),
     sample_age_us: micros(stats.sampleAge),
-    decision_us: micros(stats.decision),
+    decision_us: stats.decision.count === 0 ? null : micros(stats.decision),
     policy_host: hostTimesJson(report.hostTimes),
     coverage_gap_ticks: stats.coverageGapCount,
     safe_entries: byReason(stats.safeTicks, report.policySafeTicks),
@@ -163,7 +163,11 @@ function timingLines({ stats, options }: RunReport): string[] {
     `  wake-up        ${spread(stats.wake)} after its time`,
     `  tick work      ${spread(stats.work)}`,
     `  sample age     ${spread(stats.sampleAge)} when its tick began`,
-    `  decisions      ${spread(stats.decision)} from readings to motion, less the policy's time`,
+    ...(stats.decision.count === 0
+      ? []
+      : [
+          `  decisions      ${spread(stats.decision)} from readings to motion, less the policy's time`,
+        ]),
   ];
 }
 
