@@ -157,17 +157,14 @@ function timingLines({ stats, options }: RunReport): string[] {
     const { p50, p99, max } = micros(histogram);
     return `p50 ${p50} µs, p99 ${p99} µs, max ${max} µs`;
   };
+  const decisions = `${spread(stats.decision)} from readings to motion, less the policy's time`;
   return [
     `  late           ${stats.lateCount} of ${ticks} ticks, over ${lateMs} ms after their time`,
     `  missed         ${stats.missedCount} of ${beats} beats, as the tick before was not over`,
     `  wake-up        ${spread(stats.wake)} after its time`,
     `  tick work      ${spread(stats.work)}`,
     `  sample age     ${spread(stats.sampleAge)} when its tick began`,
-    ...(stats.decision.count === 0
-      ? []
-      : [
-          `  decisions      ${spread(stats.decision)} from readings to motion, less the policy's time`,
-        ]),
+    ...(stats.decision.count === 0 ? [] : [`  decisions      ${decisions}`]),
   ];
 }
 
