@@ -6,7 +6,7 @@ import { CommandKind } from "../contracts/command.ts";
 import { Evidence } from "../contracts/evidence.ts";
 import { duration } from "../contracts/units.ts";
 import { Mode, OperatorCue } from "../contracts/mode.ts";
-import { Reason } from "../contracts/reason.ts";
+import { REASON_COUNT, Reason } from "../contracts/reason.ts";
 import { TickSlot, tickSlotCount } from "../contracts/tick-record.ts";
 import { RunStats } from "../record/run-stats.ts";
 import { Fault } from "../../safety/faults.ts";
@@ -52,7 +52,9 @@ function reportOf(values: RunValues, parts: Partial<RunReport> = {}): RunReport 
     if (tick === 4) stats.note(Evidence.RejectedSchema);
     stats.write(record);
   }
-  return { ...exampleReport(options, SafeStop), stats, ...parts };
+  const policySafeTicks = new Float64Array(REASON_COUNT);
+  policySafeTicks[Reason.PolicyThrew] = 2;
+  return { ...exampleReport(options, SafeStop), stats, policySafeTicks, ...parts };
 }
 
 const task = { name: "pick_place", success: true, successCount: 7, episodeCount: 7 };
@@ -73,8 +75,9 @@ test("a run in real time", () => {
     expect.stringMatching(
       /^ {2}decisions {6}p50 20\d\d µs, p99 20\d\d µs, max 2000 µs from readings to/,
     ),
-    "  no decision    2 of 7 ticks, held as none came in time",
+    "  no decision    2 of 7 ticks, held where it might have moved",
     "  safe ticks     held instead of moving: 1 stale_state, 3 no_action",
+    "  not decided    looks of the policy: 2 policy_threw",
     "  limited        commands changed by a limit: 1 velocity",
     "  smoothed       corners of the target rounded, in 0 ticks",
     "  chunks         1 rejected_schema",
@@ -96,7 +99,7 @@ test("a run in lockstep, the end of which names the command that repeats it", ()
     "Cadence report: so101-servo, pick_place, policy pick_place, lockstep",
     "  rate           200.00 Hz of 200 asked, 7 ticks",
     "  speed          41.3 times real time",
-    "  no decision    2 of 7 ticks, held as none came in time",
+    "  no decision    2 of 7 ticks, held where it might have moved",
   ]);
   expect(lines.at(-1)).toBe("Again, to the bit: scripts/run run");
   const lost = formatReport({ ...report, failure: "the policy thread ended" }, "scripts/run run");

@@ -118,9 +118,9 @@ export function formatReport(report: RunReport, again: string): string {
       ? [`  speed          ${report.realtimeFactor.toFixed(1)} times real time`]
       : []),
     ...hostLines(report),
-    `  no decision    ${stats.coverageGapCount} of ${ticks} ticks, held as none came in time`,
-    `  safe ticks     held instead of moving: ` +
-      list(byReason(stats.safeTicks, report.policySafeTicks)),
+    `  no decision    ${stats.coverageGapCount} of ${ticks} ticks, held where it might have moved`,
+    `  safe ticks     held instead of moving: ${list(byReason(stats.safeTicks))}`,
+    `  not decided    looks of the policy: ${list(byReason(report.policySafeTicks))}`,
     `  limited        commands changed by a limit: ${list(limited(stats.repairTicks))}`,
     `  smoothed       corners of the target rounded, in ${stats.repairTicks[SMOOTHED] ?? 0} ticks`,
     `  chunks         ${list(named(evidenceNames, stats.chunks.counts))}`,

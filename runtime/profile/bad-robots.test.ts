@@ -231,7 +231,7 @@ const badRows: readonly BadRow[] = [
   ["coast_ticks: 0", "coast_ticks: 5", "5\nsim",
    "supervisor.coast_ticks: expected at most 4, found 5"],
   ["model: two.xml", "model: nix.xml", "nix.xml",
-   "sim.model: expected a model file, found nothing at robots/nix.xml"],
+   "sim.model: expected a model file, by its path from this file, found nothing at robots/nix.xml"],
   ["physics_step_ms: 2.5", "physics_step_ms: 2.4", "2.4",
    "sim.physics_step_ms: expected a divisor of the control period (5 ms), found 2.4"],
   ["physics_step_ms: 2.5", "physics_step_ms: 0.05", "0.05\n",

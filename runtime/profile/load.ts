@@ -141,7 +141,7 @@ function findModel(tree: Tree, readText: ReadText): Source | undefined {
   try {
     const text = builtinFiles.has(tree.file) ? builtinFiles.get(path) : readText(path);
     if (text !== undefined) return { path, text };
-    tree.report("/sim/model", "a model file", `nothing at ${path}`);
+    tree.report("/sim/model", "a model file, by its path from this file", `nothing at ${path}`);
   } catch (error) {
     reportUnread(tree, "/sim/model", path, error);
   }
