@@ -129,11 +129,13 @@ describe("a run", () => {
 
   test("as a service waits for a start, and moves nothing before", async () => {
     const run = launch("--wait-for-start");
-    const start = await untilStatus(run, ({ tick }) => (tick as number) > 0);
-    const ready = await untilStatus(run, ({ tick }) => (tick as number) > 400);
-    expect(ready).toMatchObject({ mode: "STARTING", commandRad: start["commandRad"] });
+    const ready = await untilStatus(run, ({ hint }) => hint === "Ready");
+    const { commandRad } = ready;
+    const later = (ready["tick"] as number) + 400;
+    const waited = await untilStatus(run, ({ tick }) => (tick as number) > later);
+    expect(waited).toMatchObject({ mode: "STARTING", commandRad });
     await runToEnd(["start", "--pid", `${run.pid}`], { scratch });
-    await untilStatus(run, ({ commandRad }) => !Bun.deepEquals(commandRad, ready["commandRad"]));
+    await untilStatus(run, (status) => !Bun.deepEquals(status["commandRad"], commandRad));
     run.signal("SIGTERM");
     expect(reportOf(await run.end).supervisor_path).toEqual(["STARTING", "RUNNING", "SAFE_STOP"]);
   });
