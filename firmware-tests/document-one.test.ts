@@ -214,7 +214,7 @@ test("the recorded inputs alone, fed to a second core, give the same commands bi
   const nothing = new Float64Array(100);
   const again = runCore(
     { sensor: new ReplaySensor(first.log), policy: new ReplayPolicyPort(first.log) },
-    new ReplayPacer(nowNs, nothing, nothing),
+    new ReplayPacer(nowNs, nothing, nothing, nothing),
   );
   expect(again.submits).toEqual(first.submits);
   expect(again.records).toEqual(first.records);
@@ -333,7 +333,7 @@ function scripted(
 ) {
   const { sensor } = new SignalRobot(robot, robot.sources, { ...honest, signal: () => 0 });
   const nothing = new Float64Array(timesS.length);
-  const pacer = new ReplayPacer(Float64Array.from(timesS, seconds), nothing, nothing);
+  const pacer = new ReplayPacer(Float64Array.from(timesS, seconds), nothing, nothing, nothing);
   const { records, evidence } = runCore(
     { sensor, policy: new ScriptedPort(script), epochs },
     pacer,

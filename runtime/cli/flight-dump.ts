@@ -81,6 +81,7 @@ function tickLine(record: Float64Array, jointCount: number): Record<string, unkn
     faults: record[TickSlot.faults],
     late_ns: record[TickSlot.lateNs],
     missed_ticks: record[TickSlot.missedTicks],
+    previous_work_ns: record[TickSlot.previousWorkNs],
     sampled_ns: record[TickSlot.sampledNs],
     arrived_ns: record[TickSlot.arrivedNs],
     asked: [...view.asked],

@@ -20,8 +20,8 @@ import type { Instant } from "../contracts/units.ts";
 import { ControlCore } from "./core.ts";
 import { EvidenceLog } from "./evidence-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
-import type { MachinePort } from "./machine-watch.ts";
 import { STEADY_MACHINE } from "./machine-watch.ts";
+import type { MachinePort } from "./machine-watch.ts";
 import { controlTick } from "./tick.ts";
 
 export const MS = 1e6;

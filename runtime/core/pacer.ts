@@ -126,12 +126,12 @@ export class ReplayPacer implements Pacer {
   readonly #workNs: Float64Array;
   #cursor = 0;
 
-  /** Ticks of lockstep worked in no time. */
+  /** A log without times of work, as lockstep's, has zeros. */
   constructor(
     recordedNs: Float64Array,
     lateNs: Float64Array,
     missedTicks: Float64Array,
-    workNs: Float64Array = new Float64Array(recordedNs.length),
+    workNs: Float64Array,
   ) {
     assert(recordedNs.length === lateNs.length, "one lateness per recorded tick");
     assert(recordedNs.length === missedTicks.length, "one count of missed beats per recorded tick");

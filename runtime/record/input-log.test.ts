@@ -60,7 +60,7 @@ function recordsOf(ports: Ports, actuator: CoreParts["actuator"]) {
     deadlineIsFault: true,
   });
   core.prime(instant(0));
-  runLoop(core, new ReplayPacer(times, nothing, nothing));
+  runLoop(core, new ReplayPacer(times, nothing, nothing, nothing));
   return ticks.dump();
 }
 

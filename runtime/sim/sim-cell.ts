@@ -233,6 +233,7 @@ export function replayStorm({ weather, log, beats }: StormResult): readonly Floa
     machine: new ReplayMachine(log),
   };
   const { core, ticks } = coreOf(weather, ports, fingerprint, beats.nowNs.length);
-  runLoop(core, new ReplayPacer(beats.nowNs, beats.lateNs, beats.missedTicks));
+  const noWorkNs = new Float64Array(beats.nowNs.length);
+  runLoop(core, new ReplayPacer(beats.nowNs, beats.lateNs, beats.missedTicks, noWorkNs));
   return ticks.dump();
 }
