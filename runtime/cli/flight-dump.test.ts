@@ -28,6 +28,7 @@ test("a dump says what ran and tells each kept tick in words, oldest first", () 
     record[TickSlot.reason] = 2;
     record[TickSlot.mode] = 5;
     record[TickSlot.kind] = 2;
+    record[TickSlot.previousWorkNs] = tick * 1e6;
     record[TickSlot.sampledNs] = Number.POSITIVE_INFINITY;
     const view = new TickView(record, 1);
     view.asked[0] = 0.1;
@@ -50,6 +51,7 @@ test("a dump says what ran and tells each kept tick in words, oldest first", () 
       reason: "stale_state",
       mode: "FAULT_LATCHED",
       kind: "hold",
+      previous_work_ns: tick * 1e6,
       sampled_ns: null,
       asked: [0.1],
       command: [0.2],
